@@ -1,0 +1,119 @@
+package gatewayapi
+
+import (
+	"encoding/json"
+	"time"
+
+	"moeca/internal/session"
+)
+
+// MintRequest is the body of POST /v1/sessions.
+type MintRequest struct {
+	Scope session.Scope `json:"scope"`
+	TTL   int64         `json:"ttl_seconds"`
+	// SocketDir is a directory made by the host, as the gateway sees it; the
+	// gateway listens on gateway.sock inside it until the session ends. Empty
+	// for sessions that present a token on the loopback listener.
+	SocketDir string `json:"socket_dir,omitempty"`
+	// WithToken asks for a bearer token, returned once. Sandboxes never get one.
+	WithToken bool `json:"with_token,omitempty"`
+}
+
+// MintResponse is the answer to MintRequest.
+type MintResponse struct {
+	ID      string    `json:"id"`
+	Token   string    `json:"token,omitempty"`
+	Expires time.Time `json:"expires"`
+}
+
+// Revoked is the answer to DELETE /v1/sessions/{id}: listener closed, accepted
+// connections closed, streams cut, socket unlinked.
+type Revoked struct {
+	ID     string `json:"id"`
+	Tokens int64  `json:"tokens"`    // settled by the session in total
+	Cost   int64  `json:"cost_nano"` // 1e-9 USD
+}
+
+// Health is the answer to GET /v1/health.
+type Health struct {
+	OK       bool   `json:"ok"`
+	PID      int    `json:"pid"`
+	Boot     string `json:"boot"` // random per start: a change tells the host to mint again
+	Records  int64  `json:"records"`
+	Head     string `json:"head"`     // hex hash of the last durable row
+	Writable bool   `json:"writable"` // false when the log cannot be written
+	Cause    string `json:"cause,omitempty"`
+	Address  string `json:"address,omitempty"` // loopback listener for token clients
+}
+
+// Provider describes an upstream. Reads never carry the key.
+type Provider struct {
+	Name     string     `json:"name"`
+	Kind     string     `json:"kind"` // anthropic, openai, gemini, github, custom …
+	BaseURL  string     `json:"base_url"`
+	Models   []string   `json:"models,omitempty"`
+	Auth     Auth       `json:"auth"`
+	Scripted bool       `json:"scripted,omitempty"`
+	Secret   SecretInfo `json:"secret"`
+}
+
+// Auth says where the key goes on the way out.
+type Auth struct {
+	Header string `json:"header,omitempty"` // "x-api-key", "Authorization"; empty = no key
+	Prefix string `json:"prefix,omitempty"` // "Bearer "
+}
+
+// SecretInfo is what a read tells about a key.
+type SecretInfo struct {
+	HasSecret bool       `json:"has_secret"`
+	SetAt     *time.Time `json:"set_at,omitempty"`
+	LastUsed  *time.Time `json:"last_used,omitempty"`
+}
+
+// ProviderPatch is the body of PATCH /v1/providers/{name}: absent fields keep
+// their value. PUT of a new name creates it.
+type ProviderPatch struct {
+	Kind     *string   `json:"kind,omitempty"`
+	BaseURL  *string   `json:"base_url,omitempty"`
+	Models   *[]string `json:"models,omitempty"`
+	Auth     *Auth     `json:"auth,omitempty"`
+	Scripted *bool     `json:"scripted,omitempty"`
+}
+
+// SecretPut is the body of PUT /v1/providers/{name}/secret. An empty value
+// clears the key.
+type SecretPut struct {
+	Value string `json:"value"`
+}
+
+// AppendRequest is the body of POST /v1/append on the append listener. The
+// credential decides the source and the kinds it may add.
+type AppendRequest struct {
+	Kind    string          `json:"kind"` // approval, merge, ci, admin, fetch
+	Actor   string          `json:"actor"`
+	Task    string          `json:"task,omitempty"`
+	Run     string          `json:"run,omitempty"`
+	Stage   string          `json:"stage,omitempty"`
+	Ref     int64           `json:"ref,omitempty"`
+	Subject string          `json:"subject,omitempty"`
+	Result  string          `json:"result,omitempty"`
+	Detail  json.RawMessage `json:"detail,omitempty"`
+}
+
+// AppendResponse is sent only after the row is durable.
+type AppendResponse struct {
+	Seq  int64  `json:"seq"`
+	Hash string `json:"hash"`
+}
+
+// Error is the body of every refusal, also inside a dialect's own error shape.
+type Error struct {
+	Error ErrorBody `json:"error"`
+}
+
+// ErrorBody names the gate, the reason constant, and what would have to change.
+type ErrorBody struct {
+	Gate    string `json:"gate"`
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+}
