@@ -43,7 +43,8 @@ type Health struct {
 	Head     string `json:"head"`     // hex hash of the last durable row
 	Writable bool   `json:"writable"` // false when the log cannot be written
 	Cause    string `json:"cause,omitempty"`
-	Address  string `json:"address,omitempty"` // loopback listener for token clients
+	Address  string `json:"address,omitempty"`  // loopback listener for token clients
+	Landlock string `json:"landlock,omitempty"` // how far the gateway restricted itself: "off" or what the kernel enforces
 }
 
 // Provider describes an upstream. Reads never carry the key.
