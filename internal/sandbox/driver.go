@@ -103,4 +103,6 @@ type Spec struct {
 	SocketDir string // host path, mounted read-only on /run/moeca; empty = none
 	Timeout   time.Duration
 	LogLimit  int64 // bytes of stdout passed on before the sandbox is stopped
+	// Hardening is the same for every policy.
+	Hardening Hardening
 }
