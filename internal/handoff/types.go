@@ -55,7 +55,23 @@ type Event struct {
 	Error bool            `json:"error,omitempty"`
 	Code  int             `json:"code,omitempty"` // exit code of a command
 	Usage *Usage          `json:"usage,omitempty"`
+	Cause string          `json:"cause,omitempty"` // why a done event is an error: one of the Cause constants
+	Cut   bool            `json:"cut,omitempty"`   // Text or Input is not the whole of it
 }
+
+// Causes of a failed done event.
+const (
+	CauseRefused  = "refused"   // the model refused
+	CauseCutShort = "cut short" // the answer ended at a limit or was paused
+	CauseTurns    = "turns"     // MaxTurns reached
+	CauseLoop     = "loop"      // the same call again and again
+	CauseDenied   = "denied"    // the gateway refused; Text names gate and reason
+	CauseModel    = "model"     // the model could not be reached or answered nonsense
+	CauseTimeout  = "timeout"   // the command ran out of time
+	CauseStopped  = "stopped"   // asked to end
+	CauseCommand  = "command"   // the command ended with an exit code other than 0
+	CauseOrder    = "order"     // the work order could not be carried out
+)
 
 // Types of Event.
 const (
