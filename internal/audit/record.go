@@ -43,7 +43,7 @@ const (
 // Actor says what kind of party caused a row.
 type Actor uint8
 
-// Actors.
+// Actors. Zero is nobody known: the log itself, or a caller without a session.
 const (
 	ActorAgent   Actor = 1 // code in a sandbox
 	ActorPerson  Actor = 2 // a person through UI or terminal
@@ -84,6 +84,7 @@ type BodyRef struct {
 	Truncated  bool  `json:"truncated,omitempty"` // Stored < Size, or the stream was cut
 	Pack       int64 `json:"pack,omitempty"`      // body pack number, 1-based; 0 = nothing stored
 	Offset     int64 `json:"offset,omitempty"`    // byte offset of the frame in the pack
+	Kept       Hash  `json:"-"`                   // H(salt ‖ stored bytes) when they are not the whole body, else zero
 }
 
 // Attr is a further named value of a row. Keys are unique and ascending.
@@ -95,7 +96,8 @@ type Attr struct {
 // Record is one row of the log. Its canonical encoding is the protobuf wire
 // format with fields in ascending order, minimal varints, and absent fields
 // where the value is zero; the numbers in the comments are the field numbers
-// and never change. The log sets Version, Seq, Time, Prev and Source.
+// and never change. The log sets Version, Seq, Time, Prev, Request and
+// Response; the gateway sets Source (left zero, the log writes SourceGateway).
 type Record struct {
 	Version int       // 1
 	Seq     int64     // 2, first row is 1, no gaps
@@ -121,7 +123,7 @@ type Record struct {
 	Model    string        // 31
 	Usage    Usage         // 32, embedded message, fields 1–7 in struct order
 	CostNano int64         // 33, cost in 1e-9 USD
-	Request  *BodyRef      // 34, embedded message, fields 1–6 in struct order
+	Request  *BodyRef      // 34, embedded message, fields 1–7 in struct order
 	Response *BodyRef      // 35, likewise
 	Scripted bool          // 36, answered by the scripted model
 	Replayed bool          // 37, answered from the log

@@ -1,0 +1,176 @@
+package audit
+
+import "fmt"
+
+// tail is the last file of its kind, to which is appended. end and allocated
+// belong to Log.mu; the file itself is written only by the committer.
+type tail struct {
+	name      string
+	num       int64
+	file      File
+	end       int64 // size once everything queued is written
+	allocated int64 // size up to which space is promised; at least end
+	fresh     bool  // its name is not durable yet; belongs to the committer
+}
+
+// close gives back what was allocated and not used, unless the log has failed.
+func (t *tail) close(intact bool) error {
+	var err error
+	if intact {
+		err = t.file.Truncate(t.end)
+	}
+	if e := t.file.Close(); err == nil {
+		err = e
+	}
+	return err
+}
+
+// chunk is a run of bytes of one file.
+type chunk struct {
+	tail *tail
+	off  int64
+	data []byte
+}
+
+// chunks are written in order.
+type chunks []chunk
+
+// add appends data to t and to the list.
+func (c *chunks) add(t *tail, data []byte) {
+	if n := len(*c); n > 0 && (*c)[n-1].tail == t {
+		(*c)[n-1].data = append((*c)[n-1].data, data...)
+	} else {
+		*c = append(*c, chunk{tail: t, off: t.end, data: data})
+	}
+	t.end += int64(len(data))
+	t.allocated = max(t.allocated, t.end)
+}
+
+// write writes and syncs, one file after the other, and makes new names in dir
+// durable.
+func (c chunks) write(fs FS, dir string) error {
+	for i, w := range c {
+		n, err := w.tail.file.WriteAt(w.data, w.off)
+		if err == nil && n < len(w.data) {
+			err = fmt.Errorf("%d of %d bytes written", n, len(w.data))
+		}
+		if err != nil {
+			return fmt.Errorf("write %s: %w", w.tail.name, err)
+		}
+		if i+1 < len(c) && c[i+1].tail == w.tail {
+			continue
+		}
+		if err := w.tail.file.Sync(); err != nil {
+			return fmt.Errorf("sync %s: %w", w.tail.name, err)
+		}
+		if !w.tail.fresh {
+			continue
+		}
+		if err := fs.SyncDir(dir); err != nil {
+			return fmt.Errorf("sync directory of %s: %w", w.tail.name, err)
+		}
+		w.tail.fresh = false
+	}
+	return nil
+}
+
+// batch is what one commit makes durable. It is filled under Log.mu, then owned
+// by the committer; err is set before done is closed.
+type batch struct {
+	first   int64
+	last    chain
+	bodies  chunks
+	rows    chunks
+	retired []*tail
+	counted int64 // part of Log.queued
+	done    chan struct{}
+	err     error
+}
+
+func newBatch(last chain) *batch {
+	return &batch{first: last.seq + 1, last: last, done: make(chan struct{})}
+}
+
+// retire closes t after the batch; t may be nil.
+func (b *batch) retire(t *tail) {
+	if t != nil {
+		b.retired = append(b.retired, t)
+	}
+}
+
+func (b *batch) bytes() int64 {
+	var n int64
+	for _, list := range []chunks{b.bodies, b.rows} {
+		for _, c := range list {
+			n += int64(len(c.data))
+		}
+	}
+	return n
+}
+
+// write makes the batch durable: bodies first, so that no durable row points to
+// a body that is not.
+func (b *batch) write(fs FS, dir string) error {
+	if err := b.bodies.write(fs, packPath(dir)); err != nil {
+		return err
+	}
+	if err := b.rows.write(fs, dir); err != nil {
+		return err
+	}
+	for _, t := range b.retired {
+		if err := t.close(true); err != nil {
+			return fmt.Errorf("close %s: %w", t.name, err)
+		}
+	}
+	return nil
+}
+
+// commitLoop is the one goroutine that writes. It ends when wake is closed and
+// nothing is left.
+func (l *Log) commitLoop() {
+	defer close(l.done)
+	for range l.wake {
+		l.commitAll()
+	}
+	l.commitAll()
+}
+
+func (l *Log) commitAll() {
+	for {
+		l.mu.Lock()
+		b := l.filling
+		l.filling = nil
+		l.mu.Unlock()
+		if b == nil {
+			return
+		}
+		l.commit(b)
+	}
+}
+
+// commit writes b and wakes its waiters. After a failure nothing is tried
+// again: which bytes reached the disk is unknown from then on.
+func (l *Log) commit(b *batch) {
+	err := b.write(l.o.FS, l.dir)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.queued -= b.counted
+	if err == nil {
+		l.durable = b.last
+		close(b.done)
+		return
+	}
+	l.err = fmt.Errorf("the log has stopped at row %d, rows before it are kept: %w; "+
+		"nothing is forwarded until the cause is removed and the gateway started again", b.first, err)
+	l.o.Logger.Error("audit log stopped", "row", b.first, "err", err)
+	for _, lost := range []*batch{b, l.filling} {
+		if lost != nil {
+			lost.err = fmt.Errorf("audit: %w", l.err)
+			close(lost.done)
+			for _, t := range lost.retired {
+				t.file.Close()
+			}
+		}
+	}
+	l.filling = nil
+}

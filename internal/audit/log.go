@@ -1,0 +1,290 @@
+package audit
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// Options of a Log. The zero value is what the gateway uses.
+type Options struct {
+	SegmentBytes int64 // size at which a new segment begins; 0 = 64 MiB
+	PackBytes    int64 // size at which a new body pack begins; 0 = 256 MiB
+	BodyCap      int64 // bytes kept of a body; 0 = 8 MiB
+	Reserve      int64 // space only outcomes may use, see space.go; 0 = 2 MiB
+	QueueBytes   int64 // bytes waiting for the disk at which Queue gives ErrBacklog; 0 = 256 MiB
+	Now          func() time.Time
+	FS           FS
+	Logger       *slog.Logger
+}
+
+func (o Options) withDefaults() Options {
+	size := func(v *int64, def int64) {
+		if *v <= 0 {
+			*v = def
+		}
+	}
+	size(&o.SegmentBytes, 64<<20)
+	size(&o.PackBytes, 256<<20)
+	size(&o.BodyCap, 8<<20)
+	size(&o.Reserve, 2<<20)
+	size(&o.QueueBytes, 256<<20)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.FS == nil {
+		o.FS = osFS{}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+// Log is the writer of a log directory. See the package comment for what it
+// promises. It is safe for concurrent use.
+type Log struct {
+	dir  string
+	o    Options
+	lock io.Closer
+	id   logID
+	wake chan struct{} // tells the committer that there is a batch; closed by Close
+	done chan struct{} // closed when the committer has ended
+
+	mu      sync.Mutex
+	chain   chain              // the last queued row
+	segment *tail              // where the next row goes; nil before the first
+	pack    *tail              // where the next body goes; nil until one is needed
+	packs   int64              // number of the last pack
+	open    map[int64]struct{} // intents without outcome
+	filling *batch             // rows for the next commit; nil when there are none
+	queued  int64              // bytes handed to batches and not yet durable
+	durable chain              // the last durable row
+	err     error              // first failed write or sync
+	closed  bool
+}
+
+var _ Appender = (*Log)(nil)
+
+// Pending is a row that was given its place. It is immutable.
+type Pending struct {
+	seq   int64
+	hash  Hash
+	batch *batch
+}
+
+// Seq is the number of the row.
+func (p *Pending) Seq() int64 { return p.seq }
+
+// Hash is the hash of the row, known before the row is durable.
+func (p *Pending) Hash() Hash { return p.hash }
+
+// Wait returns nil once the row, its bodies and every row before it are on the
+// disk. After any other answer the row may or may not be there later; an error
+// that is not ctx's own means that the log has ended.
+func (p *Pending) Wait(ctx context.Context) error {
+	select {
+	case <-p.batch.done:
+		return p.batch.err
+	default:
+	}
+	select {
+	case <-p.batch.done:
+		return p.batch.err
+	case <-ctx.Done():
+		return fmt.Errorf("audit: wait for row %d: %w", p.seq, context.Cause(ctx))
+	}
+}
+
+// Queue implements Appender. It sets Version, Seq, Time, Prev, Request and
+// Response of r. ErrFull and ErrBacklog refuse this row only; an outcome must
+// name an intent that has none yet.
+func (l *Log) Queue(r Record, request, response *Body) (*Pending, error) {
+	p, err := l.queue(r, request, response)
+	if err != nil {
+		return nil, fmt.Errorf("audit: queue %s: %w", r.Kind, err)
+	}
+	return p, nil
+}
+
+func (l *Log) queue(r Record, request, response *Body) (*Pending, error) {
+	if err := checkQueued(&r); err != nil {
+		return nil, err
+	}
+	req, err := prepareBody(l.id, request, l.o.BodyCap)
+	if err != nil {
+		return nil, fmt.Errorf("request: %w", err)
+	}
+	resp, err := prepareBody(l.id, response, l.o.BodyCap)
+	if err != nil {
+		return nil, fmt.Errorf("response: %w", err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.admit(&r); err != nil {
+		return nil, err
+	}
+	return l.append(r, req, resp)
+}
+
+// checkQueued refuses what a writer of this version must not produce.
+func checkQueued(r *Record) error {
+	if r.Source == 0 {
+		r.Source = SourceGateway
+	}
+	switch {
+	case !r.Kind.known():
+		return fmt.Errorf("kind %d is unknown", r.Kind)
+	case !r.Source.known():
+		return fmt.Errorf("source %d is unknown", r.Source)
+	case r.Actor != 0 && !r.Actor.known():
+		return fmt.Errorf("actor %d is unknown", r.Actor)
+	case len(r.Detail) > 0 && !json.Valid(r.Detail):
+		return errors.New("detail is not a JSON document")
+	}
+	return nil
+}
+
+// admit says whether the log takes r now. Called with mu held.
+func (l *Log) admit(r *Record) error {
+	switch {
+	case l.err != nil:
+		return l.err
+	case l.closed:
+		return ErrClosed
+	case l.queued > l.o.QueueBytes && !usesReserve(r.Kind):
+		return ErrBacklog
+	}
+	if _, open := l.open[r.Ref]; r.Kind == KindOutcome && !open {
+		return fmt.Errorf("row %d is not an intent without outcome", r.Ref)
+	}
+	return nil
+}
+
+// append gives r its place. Everything that can fail comes before the first
+// change of state. Called with mu held.
+func (l *Log) append(r Record, req, resp *keptBody) (*Pending, error) {
+	bodies, err := l.placeBodies(r.Kind, req, resp)
+	if err != nil {
+		return nil, err
+	}
+	r.Version, r.Seq, r.Prev = FormatVersion, l.chain.seq+1, l.chain.hash
+	r.Request, r.Response = bodies[0].ref, bodies[1].ref
+	r.Time = l.o.Now().UTC().Round(0)
+	if last := time.Unix(0, l.chain.time); r.Time.Before(last) {
+		r.Time = last.UTC()
+	}
+	row, err := Encode(nil, &r)
+	if err != nil {
+		return nil, err
+	}
+	t, err := l.placeRow(r.Kind, int64(len(row)))
+	if err != nil {
+		return nil, err
+	}
+
+	b := l.batch()
+	for _, p := range bodies {
+		p.write(b)
+	}
+	if l.segment != t {
+		b.retire(l.segment)
+		l.segment = t
+		b.rows.add(t, header{id: l.id, num: t.num, first: r.Seq, prev: r.Prev}.encode())
+	}
+	b.rows.add(t, appendFrame(nil, l.id, b.first, row))
+	l.chain = chain{seq: r.Seq, hash: RowHash(row), time: r.Time.UnixNano()}
+	b.last = l.chain
+	switch r.Kind {
+	case KindIntent:
+		l.open[r.Seq] = struct{}{}
+	case KindOutcome:
+		delete(l.open, r.Ref)
+	}
+	l.queued += b.bytes() - b.counted
+	b.counted = b.bytes()
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+	return &Pending{seq: r.Seq, hash: l.chain.hash, batch: b}, nil
+}
+
+// batch returns the batch being filled. Called with mu held.
+func (l *Log) batch() *batch {
+	if l.filling == nil {
+		l.filling = newBatch(l.chain)
+	}
+	return l.filling
+}
+
+// Head is the last durable row; 0 before the first.
+func (l *Log) Head() (seq int64, h Hash) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.durable.seq, l.durable.hash
+}
+
+// Err is nil as long as rows can be written. Once it is not, it stays: no
+// request may be forwarded until the log was opened again.
+func (l *Log) Err() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.err != nil {
+		return fmt.Errorf("audit: %w", l.err)
+	}
+	if l.closed {
+		return fmt.Errorf("audit: %w", ErrClosed)
+	}
+	return nil
+}
+
+// Close adds a last row, waits until everything queued is durable and releases
+// the log. It returns the error that ended the log, if one did.
+func (l *Log) Close() error {
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return nil
+	}
+	if l.err == nil {
+		// Refused only when even the reserve is used up: then the log ends
+		// without the row, as after a crash.
+		r := Record{Kind: KindSystem, Source: SourceGateway, Subject: "closed"}
+		if _, err := l.append(r, nil, nil); err != nil {
+			l.o.Logger.Warn("audit log closed without its last row", "err", err)
+		}
+	}
+	l.closed = true
+	close(l.wake)
+	l.mu.Unlock()
+	<-l.done
+	return l.release()
+}
+
+// release closes the files and the lock. The committer has ended.
+func (l *Log) release() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	err := l.err
+	for _, t := range []*tail{l.segment, l.pack} {
+		if t == nil {
+			continue
+		}
+		if e := t.close(err == nil); err == nil {
+			err = e
+		}
+	}
+	if e := l.lock.Close(); err == nil {
+		err = e
+	}
+	if err != nil {
+		return fmt.Errorf("audit: close: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,359 @@
+package audit
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Head names a row and its hash: whoever holds the head of a log can later tell
+// whether any row up to it was changed.
+type Head struct {
+	Seq  int64 `json:"seq"`
+	Hash Hash  `json:"hash"`
+}
+
+// VerifyOptions of Verify. The zero value checks every row.
+type VerifyOptions struct {
+	Head     *Head           // head the caller holds: must be in the log
+	Since    *Head           // head up to which the log was verified before: rows up to it are not read again
+	Bodies   bool            // check captured contents too
+	Progress func(seq int64) // called every thousand rows
+	Settle   time.Duration   // how long an unfinished last row may take; 0 = 200 ms
+}
+
+// Report is the result of Verify.
+type Report struct {
+	OK          bool    `json:"ok"`
+	Records     int64   `json:"records"` // intact rows from the beginning
+	Head        Hash    `json:"head"`    // hash of the last of them
+	FirstBroken int64   `json:"first_broken,omitempty"`
+	Problem     string  `json:"problem,omitempty"`
+	OpenIntents []int64 `json:"open_intents,omitempty"` // intents without outcome, among the rows read
+	Bodies      int64   `json:"bodies,omitempty"`       // bodies checked
+	Erased      int64   `json:"erased,omitempty"`       // bodies erased, of which nothing can be checked
+}
+
+// String is the form of ParseHead.
+func (h Head) String() string { return strconv.FormatInt(h.Seq, 10) + ":" + h.Hash.String() }
+
+// ParseHead reads "seq:hex".
+func ParseHead(s string) (Head, error) {
+	num, digits, ok := strings.Cut(strings.TrimSpace(s), ":")
+	seq, err := strconv.ParseInt(num, 10, 64)
+	b, hexErr := hex.DecodeString(digits)
+	if !ok || err != nil || hexErr != nil || seq < 1 || len(b) != HashSize {
+		return Head{}, fmt.Errorf("audit: %q is not a head; it is written as row number, colon, 64 hex digits", s)
+	}
+	return Head{Seq: seq, Hash: Hash(b)}, nil
+}
+
+// String is the hash in hex.
+func (h Hash) String() string { return hex.EncodeToString(h[:]) }
+
+// MarshalText implements encoding.TextMarshaler.
+func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
+
+// Verify reads the log in dir, beside a running writer or without one, and
+// reports the first row that is damaged, missing or out of place. It streams:
+// memory does not grow with the log. An error means that the log could not be
+// read (ErrNoLog, ErrNewerVersion, I/O, ctx), not that it is broken.
+func Verify(ctx context.Context, dir string, o VerifyOptions) (Report, error) {
+	v := &verifier{
+		dir: dir, o: o, open: make(map[int64]struct{}), packs: make(map[int64]*os.File),
+	}
+	if v.o.Settle <= 0 {
+		v.o.Settle = 200 * time.Millisecond
+	}
+	defer v.close()
+	err := v.run(ctx)
+	rep := Report{
+		OK: err == nil, Records: v.chain.seq, Head: v.chain.hash,
+		OpenIntents: slices.Sorted(maps.Keys(v.open)), Bodies: v.bodies, Erased: v.erased,
+	}
+	var broken *BrokenError
+	if errors.As(err, &broken) {
+		rep.FirstBroken, rep.Problem = broken.Seq, broken.problem()
+		return rep, nil
+	}
+	if err != nil {
+		return Report{}, fmt.Errorf("audit: verify %s: %w", dir, err)
+	}
+	return rep, nil
+}
+
+func (e *BrokenError) problem() string {
+	if e.File == "" {
+		return e.Cause.Error()
+	}
+	return fmt.Sprintf("%s, byte %d: %v", e.File, e.Offset, e.Cause)
+}
+
+// verifier walks the segments in order. It is used once.
+type verifier struct {
+	dir    string
+	o      VerifyOptions
+	id     logID
+	chain  chain
+	open   map[int64]struct{}
+	packs  map[int64]*os.File
+	bodies int64
+	erased int64
+}
+
+func (v *verifier) close() {
+	for _, f := range v.packs {
+		f.Close()
+	}
+}
+
+func (v *verifier) run(ctx context.Context) error {
+	entries, err := os.ReadDir(v.dir)
+	if err != nil {
+		return err
+	}
+	nums := numbered(entries, segmentName)
+	if len(nums) == 0 {
+		if v.o.Head != nil {
+			return v.headMissing()
+		}
+		return fmt.Errorf("%w", ErrNoLog)
+	}
+	num, err := v.firstSegment(nums[len(nums)-1])
+	if err != nil {
+		return err
+	}
+	for ; ; num++ {
+		more, err := v.segment(ctx, num, nums[len(nums)-1])
+		if err != nil {
+			return err
+		}
+		if !more {
+			break
+		}
+	}
+	if v.o.Head != nil && v.o.Head.Seq > v.chain.seq {
+		return v.headMissing()
+	}
+	return nil
+}
+
+func (v *verifier) headMissing() error {
+	return &BrokenError{Seq: v.chain.seq + 1, Cause: fmt.Errorf(
+		"the log ends at row %d and is shorter than the head you hold (row %d): rows were cut off", v.chain.seq, v.o.Head.Seq)}
+}
+
+// firstSegment is the segment that holds the row after Since, or 1. The chain
+// then begins as that segment's header says, which the hash of Since confirms.
+func (v *verifier) firstSegment(last int64) (int64, error) {
+	if v.o.Since == nil {
+		return 1, nil
+	}
+	for num := last; num > 1; num-- {
+		f, err := os.Open(filepath.Join(v.dir, segmentName(num)))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return 0, err
+		}
+		h, err := readHeader(f)
+		f.Close()
+		if err == nil && h.first <= v.o.Since.Seq {
+			v.id, v.chain = h.id, chain{seq: h.first - 1, hash: h.prev}
+			return num, nil
+		}
+	}
+	return 1, nil
+}
+
+// segment verifies segment num and says whether another one follows. last is
+// the highest segment seen at the start.
+func (v *verifier) segment(ctx context.Context, num, last int64) (more bool, err error) {
+	name := segmentName(num)
+	f, err := os.Open(filepath.Join(v.dir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, &BrokenError{Seq: v.chain.seq + 1, File: name, Cause: damage("the segment is missing")}
+	}
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	h, err := readHeader(f)
+	for tries := 0; err == errShort && tries < 2; tries++ {
+		if err := v.settle(ctx); err != nil {
+			return false, err
+		}
+		h, err = readHeader(f)
+	}
+	if err == nil {
+		err = v.chain.checkHeader(h, num, v.id)
+	}
+	if err != nil {
+		return false, v.broken(name, 0, err)
+	}
+	v.id = h.id
+	frames := newFrameReader(f, h.id, segmentHeader)
+	if err := v.rows(ctx, name, frames); err != nil {
+		return false, err
+	}
+	if num < last {
+		return true, nil
+	}
+	// A segment that appeared meanwhile: its header comes after our last row.
+	next, err := os.Open(filepath.Join(v.dir, segmentName(num+1)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	_, err = readHeader(next)
+	next.Close()
+	if err == errShort {
+		return false, nil
+	}
+	return true, v.rows(ctx, name, frames)
+}
+
+// rows verifies rows up to the end of the segment.
+func (v *verifier) rows(ctx context.Context, name string, frames *frameReader) error {
+	frames.seek(frames.off)
+	waited := false
+	for {
+		if v.chain.seq%1000 == 0 {
+			if err := ctx.Err(); err != nil {
+				return context.Cause(ctx)
+			}
+			if v.o.Progress != nil && v.chain.seq > 0 {
+				v.o.Progress(v.chain.seq)
+			}
+		}
+		f, err := frames.next()
+		if err == io.EOF {
+			return nil
+		}
+		if err == errShort && !waited {
+			waited = true
+			if err := v.settle(ctx); err != nil {
+				return err
+			}
+			frames.seek(frames.off)
+			continue
+		}
+		if err != nil {
+			return v.broken(name, frames.off, err)
+		}
+		waited = false
+		if err := v.row(name, f); err != nil {
+			return err
+		}
+	}
+}
+
+func (v *verifier) row(name string, f frame) error {
+	before := v.chain
+	r, err := v.chain.follow(f.row)
+	if err == nil && f.batch > r.Seq {
+		err = damage("belongs to a later commit")
+	}
+	if err == nil {
+		err = v.checkHeads()
+	}
+	if err == nil && v.o.Bodies && !v.before(r.Seq) {
+		err = v.checkBodies(&r)
+	}
+	if err != nil {
+		v.chain = before
+		return v.broken(name, f.off, err)
+	}
+	switch r.Kind {
+	case KindIntent:
+		if !v.before(r.Seq) {
+			v.open[r.Seq] = struct{}{}
+		}
+	case KindOutcome:
+		delete(v.open, r.Ref)
+	}
+	return nil
+}
+
+// before says whether row seq was verified earlier.
+func (v *verifier) before(seq int64) bool { return v.o.Since != nil && seq <= v.o.Since.Seq }
+
+func (v *verifier) checkHeads() error {
+	for _, h := range []*Head{v.o.Head, v.o.Since} {
+		if h != nil && h.Seq == v.chain.seq && h.Hash != v.chain.hash {
+			return damage("is not the row whose hash you hold: the log was rewritten at or before it")
+		}
+	}
+	return nil
+}
+
+func (v *verifier) checkBodies(r *Record) error {
+	for _, ref := range []*BodyRef{r.Request, r.Response} {
+		if ref == nil || ref.Pack == 0 {
+			continue
+		}
+		pack, err := v.pack(ref.Pack)
+		if err == nil {
+			_, err = readBody(pack, v.id, ref)
+		}
+		switch {
+		case errors.Is(err, ErrErased):
+			v.erased++
+		case err != nil:
+			return fmt.Errorf("body in pack %d: %w", ref.Pack, damage(err.Error()))
+		default:
+			v.bodies++
+		}
+	}
+	return nil
+}
+
+func (v *verifier) pack(num int64) (*os.File, error) {
+	if f := v.packs[num]; f != nil {
+		return f, nil
+	}
+	f, err := os.Open(filepath.Join(packPath(v.dir), packName(num)))
+	if err != nil {
+		return nil, err
+	}
+	if err := checkPackHeader(f, v.id, num); err != nil {
+		f.Close()
+		return nil, err
+	}
+	v.packs[num] = f
+	return f, nil
+}
+
+// broken keeps errors that are not about the bytes of the log as they are.
+func (v *verifier) broken(name string, off int64, err error) error {
+	var path *fs.PathError
+	if errors.Is(err, ErrNewerVersion) || errors.As(err, &path) {
+		return err
+	}
+	return &BrokenError{Seq: v.chain.seq + 1, File: name, Offset: off, Cause: err}
+}
+
+// settle gives a writer time to finish the row it is writing.
+func (v *verifier) settle(ctx context.Context) error {
+	t := time.NewTimer(v.o.Settle)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
