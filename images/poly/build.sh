@@ -2,7 +2,8 @@
 # Builds the poly root file system: what an agent needs to work on ordinary
 # repositories (shell, git, make, C, Python, Node, Go) without any network.
 #
-#   build.sh OUTDIR   writes OUTDIR/rootfs.tar and OUTDIR/digest (sha256:…)
+#   build.sh OUTDIR   writes OUTDIR/rootfs.tar, OUTDIR/rootfs.tar.sha256 (hex)
+#                     and OUTDIR/digest (sha256:hex)
 #   build.sh --key    prints the cache key and builds nothing
 #
 # Packages come from the archive this machine itself is configured for (its apt
@@ -99,7 +100,7 @@ finish() {
   [ -e "$root/usr/bin/python" ] || ln -s python3 "$root/usr/bin/python"
 
   # The person the sandbox runs as by default; another uid works as well.
-  printf 'agent:x:65532:65532:agent:/tmp:/bin/bash\n' >>"$root/etc/passwd"
+  printf 'agent:x:65532:65532:agent:/home/agent:/bin/bash\n' >>"$root/etc/passwd"
   printf 'agent:x:65532:\n' >>"$root/etc/group"
   printf '127.0.0.1 localhost\n::1 localhost\n' >"$root/etc/hosts"
   rm -f "$root/etc/resolv.conf" "$root/etc/hostname" "$root/etc/machine-id"
@@ -111,7 +112,6 @@ finish() {
   rm -rf "$root"/var/lib/apt/lists/* "$root"/var/cache/* "$root"/var/log/* "$root"/var/lib/dpkg/*-old \
     "$root"/etc/apt/sources.list "$root"/etc/apt/sources.list.d/* "$root"/etc/apt/apt.conf.d/99mmdebstrap \
     "$root"/etc/dpkg/dpkg.cfg.d/99mmdebstrap
-  find "$root/usr/lib/python3" "$root/usr/lib/python3."* -name __pycache__ -prune -exec rm -rf {} +
   find "$root" -xdev -perm /6000 \( -type f -o -type d \) -exec chmod a-s {} +
 
   # What was copied must run on this root's own libraries.
@@ -126,11 +126,9 @@ finish() {
 # leaves /dev out.
 mount_points() {
   local dir=$work/points
-  mkdir -p "$dir/dev" "$dir/proc" "$dir/sys" "$dir/work" "$dir/run/moeca"
-  : >"$dir/moeca-agent"
-  chmod 0755 "$dir/moeca-agent"
+  mkdir -p "$dir/dev" "$dir/proc" "$dir/sys" "$dir/work" "$dir/run/moeca" "$dir/home/agent"
   tar --append --file="$1" --directory="$dir" --format=gnu --no-recursion --numeric-owner --owner=0 --group=0 \
-    --mtime="@$epoch" ./dev ./proc ./sys ./work ./run/moeca ./moeca-agent
+    --mtime="@$epoch" ./dev ./proc ./sys ./work ./run/moeca ./home ./home/agent
 }
 
 # check_tar refuses a root with anything in it that policy forbids.
@@ -163,9 +161,9 @@ build() {
   mount_points "$work/rootfs.tar"
   check_tar "$work/rootfs.tar"
   say "hashing"
-  printf 'sha256:%s\n' "$(sha256sum "$work/rootfs.tar" | cut -d ' ' -f 1)" >"$work/digest"
-  mv "$work/rootfs.tar" "$out/rootfs.tar"
-  mv "$work/digest" "$out/digest"
+  sha256sum "$work/rootfs.tar" | cut -d ' ' -f 1 >"$work/rootfs.tar.sha256"
+  printf 'sha256:%s\n' "$(cat "$work/rootfs.tar.sha256")" >"$work/digest"
+  mv "$work/rootfs.tar" "$work/rootfs.tar.sha256" "$work/digest" "$out/"
   say "done: $(cat "$out/digest")"
 }
 
