@@ -50,4 +50,7 @@ type Line struct {
 	Op    string `json:"op"` // " ", "+", "-"
 	Text  string `json:"text"`
 	NoEOL bool   `json:"no_eol,omitempty"` // "\ No newline at end of file" follows
+	Raw   []byte `json:"raw,omitempty"`    // the bytes, where Text is escaped because they are not UTF-8
+	// Truncated is set when the line is longer than what is shown of it.
+	Truncated bool `json:"truncated,omitempty"`
 }

@@ -29,13 +29,15 @@ type Skipped struct {
 
 // SnapshotResult is the commit made from a tree.
 type SnapshotResult struct {
-	Commit  string        `json:"commit"` // equals the parent when nothing changed
-	Tree    string        `json:"tree"`
-	Changed bool          `json:"changed"`
-	Hashed  int           `json:"hashed"` // files read again
-	Files   int           `json:"files"`  // files in the tree
-	Skipped []Skipped     `json:"skipped,omitempty"`
-	Took    time.Duration `json:"took_ns"`
+	Commit       string        `json:"commit"` // equals the parent when nothing changed
+	Tree         string        `json:"tree"`
+	Changed      bool          `json:"changed"`
+	Hashed       int           `json:"hashed"`                  // files read again
+	Files        int           `json:"files"`                   // files in the tree
+	Skipped      []Skipped     `json:"skipped,omitempty"`       // at most 1,000
+	SkippedTotal int           `json:"skipped_total,omitempty"` // all that were left out
+	Ignored      int           `json:"ignored,omitempty"`       // paths the base's ignore rules leave out, a directory counted once
+	Took         time.Duration `json:"took_ns"`
 }
 
 // Preview is the result of merging head into target, made without touching any
@@ -49,7 +51,8 @@ type Preview struct {
 	Ahead      int        `json:"ahead"`       // commits of head not in target
 	Behind     int        `json:"behind"`      // commits of target not in head
 	Conflicts  []Conflict `json:"conflicts,omitempty"`
-	UpToDate   bool       `json:"up_to_date"` // head adds nothing
+	UpToDate   bool       `json:"up_to_date"`          // head adds nothing
+	Unrelated  bool       `json:"unrelated,omitempty"` // no common commit: cannot be merged
 }
 
 // Conflict is one path that needs a person.
