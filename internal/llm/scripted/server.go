@@ -149,7 +149,7 @@ func (s *Server) erring(r *request) bool {
 // turnKey names a turn of a conversation.
 func turnKey(r *request) string {
 	h := sha256.Sum256([]byte(r.prompt()))
-	return fmt.Sprintf("%x.%d", h[:8], r.turn())
+	return fmt.Sprintf("%x_%d", h[:8], r.turn())
 }
 
 func wait(ctx context.Context, d time.Duration) bool {
