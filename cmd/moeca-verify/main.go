@@ -1,0 +1,159 @@
+// Moeca-verify checks an audit log without the program that wrote it. It reads
+// the directory, changes nothing and imports nothing but the log's format, so
+// that it can be read in an hour and kept by someone else.
+//
+//	moeca-verify DIR [--head FILE|SEQ:HEX] [--since FILE|SEQ:HEX] [--bodies] [--json]
+//
+// A head is what an earlier run printed as "head". Whoever keeps it elsewhere
+// learns of every later change to the rows up to it, including a log that was
+// cut or written anew. Exit status: 0 intact, 1 broken (the first broken row is
+// on standard output), 2 the log could not be read or the call was wrong.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/signal"
+
+	"moeca/internal/audit"
+)
+
+// Exit codes.
+const (
+	intact     = 0
+	broken     = 1
+	unreadable = 2
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+type config struct {
+	dir     string
+	json    bool
+	options audit.VerifyOptions
+}
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	c, err := parse(args, stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return intact
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, "moeca-verify:", err)
+		return unreadable
+	}
+	rep, err := audit.Verify(ctx, c.dir, c.options)
+	if err != nil {
+		fmt.Fprintln(stderr, "moeca-verify:", err)
+		return unreadable
+	}
+	show := showText
+	if c.json {
+		show = showJSON
+	}
+	if err := show(stdout, rep, c.options.Bodies); err != nil {
+		fmt.Fprintln(stderr, "moeca-verify:", err)
+		return unreadable
+	}
+	if !rep.OK {
+		return broken
+	}
+	return intact
+}
+
+// parse accepts flags before and after the directory.
+func parse(args []string, stderr io.Writer) (config, error) {
+	var c config
+	flags := flag.NewFlagSet("moeca-verify", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.Usage = func() {
+		fmt.Fprintln(stderr, "usage: moeca-verify DIR [--head FILE|SEQ:HEX] [--since FILE|SEQ:HEX] [--bodies] [--json]")
+		flags.PrintDefaults()
+	}
+	flags.Func("head", "head you hold, as SEQ:HEX or a file with it: the log must contain it", headFlag(&c.options.Head))
+	flags.Func("since", "head up to which you verified before: rows up to it are not read again", headFlag(&c.options.Since))
+	flags.BoolVar(&c.options.Bodies, "bodies", false, "check captured contents too")
+	flags.BoolVar(&c.json, "json", false, "print the report as JSON")
+	var dirs []string
+	for {
+		if err := flags.Parse(args); err != nil {
+			return c, err
+		}
+		if flags.NArg() == 0 {
+			break
+		}
+		dirs, args = append(dirs, flags.Arg(0)), flags.Args()[1:]
+	}
+	if len(dirs) != 1 {
+		flags.Usage()
+		return c, fmt.Errorf("one directory is needed, %d are given", len(dirs))
+	}
+	c.dir = dirs[0]
+	return c, nil
+}
+
+func headFlag(to **audit.Head) func(string) error {
+	return func(s string) error {
+		if h, err := audit.ParseHead(s); err == nil {
+			*to = &h
+			return nil
+		}
+		b, err := os.ReadFile(s)
+		if errors.Is(err, fs.ErrNotExist) {
+			return errors.New("is neither SEQ:HEX nor a file")
+		}
+		if err != nil {
+			return err
+		}
+		h, err := audit.ParseHead(string(b))
+		*to = &h
+		return err
+	}
+}
+
+func showText(w io.Writer, rep audit.Report, bodies bool) error {
+	p := &printer{w: w}
+	if rep.OK {
+		p.printf("intact: %d rows\n", rep.Records)
+	} else {
+		p.printf("broken: first broken row is %d\nproblem: %s\nintact before it: %d rows\n", rep.FirstBroken, rep.Problem, rep.Records)
+	}
+	if rep.Records > 0 {
+		p.printf("head: %v\n", audit.Head{Seq: rep.Records, Hash: rep.Head})
+	}
+	if bodies {
+		p.printf("bodies: %d checked, %d erased\n", rep.Bodies, rep.Erased)
+	}
+	if n := len(rep.OpenIntents); n > 0 {
+		p.printf("open: %d requests without outcome, the first is row %d\n", n, rep.OpenIntents[0])
+	}
+	return p.err
+}
+
+func showJSON(w io.Writer, rep audit.Report, _ bool) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(rep)
+}
+
+// printer keeps the first write error.
+type printer struct {
+	w   io.Writer
+	err error
+}
+
+func (p *printer) printf(format string, args ...any) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintf(p.w, format, args...)
+	}
+}
