@@ -59,6 +59,7 @@ type Gate struct {
 // Task is one piece of work.
 type Task struct {
 	ID        string    `json:"id"`
+	Number    int64     `json:"number"` // short name for people, unique in the data directory
 	RepoID    string    `json:"repo_id"`
 	RepoName  string    `json:"repo_name"`
 	Title     string    `json:"title"`
@@ -103,6 +104,7 @@ type Attempt struct {
 	Number  int           `json:"number"`
 	Branch  string        `json:"branch"` // refs/heads/moeca/<task>-<n>
 	BaseOID string        `json:"base_oid"`
+	Target  string        `json:"target_oid"` // where the target stood when the attempt began
 	HeadOID string        `json:"head_oid"`
 	Run     *Run          `json:"run,omitempty"` // newest
 	Summary string        `json:"summary,omitempty"`
