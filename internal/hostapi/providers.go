@@ -1,0 +1,49 @@
+package hostapi
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+type providerName struct {
+	Name string `path:"name" pattern:"^[a-z][a-z0-9-]{0,39}$"`
+}
+
+type secretIn struct {
+	providerName
+	Body struct {
+		Value string `json:"value" maxLength:"8192" doc:"the key; empty clears it; no answer ever contains it"`
+	}
+}
+
+func (s *Server) registerProviders() {
+	p := s.deps.Providers
+	huma.Register(s.api, op(ScopeRead, "list-providers", http.MethodGet, "/api/providers", "Providers, without keys"),
+		func(ctx context.Context, _ *struct{}) (*body[[]Provider], error) {
+			list, err := p.List(ctx)
+			if list == nil {
+				list = []Provider{}
+			}
+			return answer(s, list, err)
+		})
+	huma.Register(s.api, op(ScopeSecret, "put-provider", http.MethodPut, "/api/providers/{name}", "Add or change a provider; absent fields stay"),
+		func(ctx context.Context, in *struct {
+			providerName
+			Body ProviderInput
+		},
+		) (*body[Provider], error) {
+			provider, err := p.Put(ctx, in.Name, in.Body)
+			return answer(s, provider, err)
+		})
+	huma.Register(s.api, op(ScopeSecret, "delete-provider", http.MethodDelete, "/api/providers/{name}", "Remove a provider and its key"),
+		func(ctx context.Context, in *providerName) (*struct{}, error) {
+			return nil, s.problemOf(p.Delete(ctx, in.Name))
+		})
+	huma.Register(s.api, op(ScopeSecret, "set-secret", http.MethodPut, "/api/providers/{name}/secret", "Set or clear a key"),
+		func(ctx context.Context, in *secretIn) (*body[Provider], error) {
+			provider, err := p.SetSecret(ctx, in.Name, in.Body.Value)
+			return answer(s, provider, err)
+		})
+}

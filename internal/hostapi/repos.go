@@ -1,0 +1,55 @@
+package hostapi
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"moeca/internal/board"
+)
+
+type repoInput struct {
+	Path   string      `json:"path" maxLength:"4096" doc:"absolute path of a git repository on this machine"`
+	Name   string      `json:"name,omitempty" maxLength:"100"`
+	Target string      `json:"target,omitempty" maxLength:"255" doc:"branch that work lands on; detected when empty"`
+	CI     *board.Gate `json:"ci,omitempty"`
+}
+
+type repoID struct {
+	ID string `path:"id" maxLength:"200"`
+}
+
+func (s *Server) registerRepos() {
+	huma.Register(s.api, op(ScopeRead, "list-repos", http.MethodGet, "/api/repos", "List repositories"),
+		func(ctx context.Context, _ *struct{}) (*body[[]board.Repo], error) {
+			repos, err := s.deps.Board.ListRepos(ctx)
+			if repos == nil {
+				repos = []board.Repo{}
+			}
+			return answer(s, repos, err)
+		})
+	huma.Register(s.api, op(ScopeWork, "add-repo", http.MethodPost, "/api/repos", "Add a repository"),
+		func(ctx context.Context, in *struct{ Body repoInput }) (*body[board.Repo], error) {
+			repo, err := s.deps.Board.AddRepo(ctx, in.Body.Path, in.Body.Name, in.Body.Target, in.Body.CI)
+			return answer(s, repo, err)
+		})
+	huma.Register(s.api, op(ScopeRead, "get-repo", http.MethodGet, "/api/repos/{id}", "One repository"),
+		func(ctx context.Context, in *repoID) (*body[board.Repo], error) {
+			repo, err := s.deps.Board.Repo(ctx, in.ID)
+			return answer(s, repo, err)
+		})
+	huma.Register(s.api, op(ScopeWork, "update-repo", http.MethodPatch, "/api/repos/{id}", "Change target branch or CI gate"),
+		func(ctx context.Context, in *struct {
+			repoID
+			Body board.RepoPatch
+		},
+		) (*body[board.Repo], error) {
+			repo, err := s.deps.Board.UpdateRepo(ctx, in.ID, in.Body)
+			return answer(s, repo, err)
+		})
+	huma.Register(s.api, op(ScopeWork, "remove-repo", http.MethodDelete, "/api/repos/{id}", "Remove a repository from moeca; its files stay"),
+		func(ctx context.Context, in *repoID) (*struct{}, error) {
+			return nil, s.problemOf(s.deps.Board.RemoveRepo(ctx, in.ID))
+		})
+}

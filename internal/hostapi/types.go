@@ -1,0 +1,191 @@
+package hostapi
+
+import (
+	"context"
+	"time"
+
+	"moeca/internal/board"
+)
+
+// Status is what the status strip shows.
+type Status struct {
+	Version    string        `json:"version"`
+	Driver     string        `json:"driver"`      // docker | native | none
+	DriverNote string        `json:"driver_note"` // what is not enforced or missing, in words
+	Isolation  string        `json:"isolation"`   // "not proven": the probes have not run here
+	Gateway    GatewayStatus `json:"gateway"`
+	Demo       bool          `json:"demo"` // a demo data directory
+	Data       string        `json:"data"` // data directory
+	Scopes     []string      `json:"scopes,omitempty"`
+}
+
+// GatewayStatus is the gateway's own word about its log.
+type GatewayStatus struct {
+	OK      bool   `json:"ok"`
+	Records int64  `json:"records"`
+	Head    string `json:"head"`
+	Cause   string `json:"cause,omitempty"`
+}
+
+// Doctor says what is installed and what is missing and how to get it.
+type Doctor struct {
+	Driver  string         `json:"driver"`
+	Drivers []DoctorDriver `json:"drivers"`
+	Tools   []DoctorTool   `json:"tools"`
+	Images  []DoctorImage  `json:"images"`
+}
+
+// DoctorDriver is one sandbox driver on this machine.
+type DoctorDriver struct {
+	Name   string   `json:"name"`
+	Usable bool     `json:"usable"`
+	Why    string   `json:"why,omitempty"`    // why not, and what to do
+	Limits []string `json:"limits,omitempty"` // limits that cannot be enforced here
+}
+
+// DoctorTool is a program the host uses.
+type DoctorTool struct {
+	Name    string `json:"name"`
+	Found   bool   `json:"found"`
+	Version string `json:"version,omitempty"`
+	Need    string `json:"need"`          // what it is for
+	Get     string `json:"get,omitempty"` // how to get it
+}
+
+// DoctorImage is an image policy.
+type DoctorImage struct {
+	Policy string `json:"policy"`
+	Ready  bool   `json:"ready"`
+	Digest string `json:"digest,omitempty"`
+	Note   string `json:"note,omitempty"`
+}
+
+// Providers keeps upstream definitions and their keys. Keys go in and never
+// come out.
+type Providers interface {
+	List(ctx context.Context) ([]Provider, error)
+	Put(ctx context.Context, name string, p ProviderInput) (Provider, error)
+	Delete(ctx context.Context, name string) error
+	SetSecret(ctx context.Context, name, value string) (Provider, error)
+}
+
+// Provider is an upstream with a model behind it.
+type Provider struct {
+	Name      string     `json:"name"`
+	Kind      string     `json:"kind" enum:"anthropic,openai,gemini,custom"`
+	BaseURL   string     `json:"base_url"`
+	Models    []string   `json:"models"`
+	Header    string     `json:"auth_header"` // header the key is injected into
+	Prefix    string     `json:"auth_prefix"`
+	Scripted  bool       `json:"scripted"` // the scripted model, not a model
+	BuiltIn   bool       `json:"built_in"`
+	Runnable  bool       `json:"runnable"` // an agent of this version can use it
+	HasSecret bool       `json:"has_secret"`
+	SetAt     *time.Time `json:"secret_set_at,omitempty"`
+	LastUsed  *time.Time `json:"secret_last_used,omitempty"`
+	KeptIn    string     `json:"secret_store,omitempty"` // keychain | file
+}
+
+// ProviderInput adds or changes a provider. Absent fields keep their value.
+type ProviderInput struct {
+	Kind    *string   `json:"kind,omitempty" enum:"anthropic,openai,gemini,custom"`
+	BaseURL *string   `json:"base_url,omitempty" maxLength:"2048"`
+	Models  *[]string `json:"models,omitempty" maxItems:"200"`
+	Header  *string   `json:"auth_header,omitempty" maxLength:"100"`
+	Prefix  *string   `json:"auth_prefix,omitempty" maxLength:"40"`
+}
+
+// AuditQuery selects rows, newest first. Before is exclusive; 0 = from the end.
+type AuditQuery struct {
+	Before int64
+	Limit  int
+	Kind   string
+	Task   string
+	Run    string
+	Text   string
+}
+
+// AuditPage is a page of rows. Next is the Before of the following page, 0 at
+// the end. Total counts all rows of the log.
+type AuditPage struct {
+	Items []AuditRow `json:"items"`
+	Next  int64      `json:"next"`
+	Total int64      `json:"total"`
+}
+
+// AuditRow is one row of the log as the UI shows it.
+type AuditRow struct {
+	Seq      int64             `json:"seq"`
+	Time     time.Time         `json:"time"`
+	Hash     string            `json:"hash"`
+	Prev     string            `json:"prev"`
+	Kind     string            `json:"kind"`
+	Source   string            `json:"source"`
+	Actor    string            `json:"actor"`
+	Session  string            `json:"session,omitempty"`
+	Run      string            `json:"run,omitempty"`
+	Stage    string            `json:"stage,omitempty"`
+	Task     string            `json:"task,omitempty"`
+	Agent    string            `json:"agent,omitempty"`
+	Ref      int64             `json:"ref,omitempty"`
+	Upstream string            `json:"upstream,omitempty"`
+	Method   string            `json:"method,omitempty"`
+	Target   string            `json:"target,omitempty"`
+	Gate     string            `json:"gate,omitempty"`
+	Reason   string            `json:"reason,omitempty"`
+	Status   int               `json:"status,omitempty"`
+	Result   string            `json:"result,omitempty"`
+	BytesIn  int64             `json:"bytes_in"`
+	BytesOut int64             `json:"bytes_out"`
+	Duration int64             `json:"duration_us"`
+	Model    string            `json:"model,omitempty"`
+	Input    int64             `json:"tokens_in"`
+	Output   int64             `json:"tokens_out"`
+	Scripted bool              `json:"scripted"`
+	Subject  string            `json:"subject,omitempty"`
+	Detail   string            `json:"detail,omitempty"`
+	Attrs    map[string]string `json:"attrs,omitempty"`
+	HasBody  bool              `json:"has_body"`
+	Partial  bool              `json:"partial"` // captured content is not whole
+}
+
+// AuditBodies is the captured content of a row.
+type AuditBodies struct {
+	Request  *AuditBody `json:"request,omitempty"`
+	Response *AuditBody `json:"response,omitempty"`
+}
+
+// AuditBody is one captured body. Text is valid UTF-8; bytes that are not were
+// replaced and Binary says so.
+type AuditBody struct {
+	Text      string `json:"text"`
+	Binary    bool   `json:"binary"`
+	Size      int64  `json:"size"`
+	Truncated bool   `json:"truncated"`
+	Problem   string `json:"problem,omitempty"` // erased, or not what the row commits to
+}
+
+// VerifyReport is the outcome of a verification of the whole log.
+type VerifyReport struct {
+	OK          bool   `json:"ok"`
+	Records     int64  `json:"records"`
+	Head        string `json:"head"`
+	FirstBroken int64  `json:"first_broken,omitempty"`
+	Problem     string `json:"problem,omitempty"`
+	Open        int    `json:"open_intents"` // requests without an outcome yet
+}
+
+// Change is one event of the stream. It names what changed; the client reads
+// the object itself.
+type Change struct {
+	Seq   int64  `json:"seq"`
+	Topic string `json:"topic"` // repo, task, run, log, audit, provider
+	Kind  string `json:"kind"`
+	ID    string `json:"id"`
+}
+
+// Page is a page of tasks.
+type Page struct {
+	Items []board.Task `json:"items"`
+	Next  string       `json:"next,omitempty"`
+}
