@@ -87,9 +87,12 @@ func Clip(s string, limit int) string {
 		return s
 	}
 	const mark = "…"
-	cut := max(limit-len(mark), 0)
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
+	if limit < len(mark) {
+		return ""
+	}
+	cut := limit - len(mark)
+	for !utf8.RuneStart(s[cut]) {
 		cut--
 	}
-	return s[:cut] + mark[:min(len(mark), limit)]
+	return s[:cut] + mark
 }

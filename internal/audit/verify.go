@@ -105,6 +105,7 @@ type verifier struct {
 	o      VerifyOptions
 	id     logID
 	chain  chain
+	batch  int64 // commit of the last row; 0 before the first row read
 	open   map[int64]struct{}
 	packs  map[int64]*os.File
 	bodies int64
@@ -264,8 +265,11 @@ func (v *verifier) rows(ctx context.Context, name string, frames *frameReader) e
 func (v *verifier) row(name string, f frame) error {
 	before := v.chain
 	r, err := v.chain.follow(f.row)
-	if err == nil && f.batch > r.Seq {
-		err = damage("belongs to a later commit")
+	if err == nil && f.batch != r.Seq && (f.batch > r.Seq || v.batch != 0 && f.batch != v.batch) {
+		err = damage("belongs to another commit")
+	}
+	if err == nil && r.Kind == KindSystem && r.Subject == "opened" && r.attr("log") != hex.EncodeToString(v.id[:]) {
+		err = damage("was written for another log")
 	}
 	if err == nil {
 		err = v.checkHeads()
@@ -277,6 +281,7 @@ func (v *verifier) row(name string, f frame) error {
 		v.chain = before
 		return v.broken(name, f.off, err)
 	}
+	v.batch = f.batch
 	switch r.Kind {
 	case KindIntent:
 		if !v.before(r.Seq) {
@@ -286,6 +291,16 @@ func (v *verifier) row(name string, f frame) error {
 		delete(v.open, r.Ref)
 	}
 	return nil
+}
+
+// attr is the value of an attribute, empty when there is none.
+func (r *Record) attr(key string) string {
+	for _, a := range r.Attrs {
+		if a.Key == key {
+			return a.Value
+		}
+	}
+	return ""
 }
 
 // before says whether row seq was verified earlier.

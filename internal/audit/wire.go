@@ -159,7 +159,7 @@ func versionField[M any](num protowire.Number, name string, at func(*M) *int) fi
 	return f
 }
 
-func flag[M any](num protowire.Number, name string, at func(*M) *bool) field[M] {
+func truth[M any](num protowire.Number, name string, at func(*M) *bool) field[M] {
 	return field[M]{
 		num: num, name: name, typ: protowire.VarintType,
 		put: func(dst []byte, m *M) ([]byte, error) {
