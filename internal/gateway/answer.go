@@ -1,0 +1,135 @@
+package gateway
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"moeca/internal/audit"
+	"moeca/internal/gateway/scrub"
+	"moeca/internal/gateway/usage"
+)
+
+// answerWriter counts what the caller got and notices when it is gone. It
+// drops informational answers: they would reach the caller before the intent
+// is durable.
+type answerWriter struct {
+	http.ResponseWriter
+	rc      *http.ResponseController
+	last    bool // the connection ends with this answer
+	status  int
+	written int64
+	failed  error
+}
+
+// writeTime bounds one write to a caller that does not read.
+const writeTime = 2 * time.Minute
+
+func newAnswerWriter(w http.ResponseWriter, last bool) *answerWriter {
+	return &answerWriter{ResponseWriter: w, rc: http.NewResponseController(w), last: last}
+}
+
+// WriteHeader passes on final statuses, once.
+func (w *answerWriter) WriteHeader(status int) {
+	if status < 200 || w.status != 0 {
+		return
+	}
+	w.status = status
+	if w.last {
+		w.Header().Set("Connection", "close")
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *answerWriter) Write(p []byte) (int, error) {
+	if w.status == 0 {
+		w.WriteHeader(http.StatusOK)
+	}
+	if err := w.rc.SetWriteDeadline(time.Now().Add(writeTime)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		w.failed = err
+		return 0, err
+	}
+	n, err := w.ResponseWriter.Write(p)
+	w.written += int64(n)
+	if err != nil {
+		w.failed = err
+	}
+	return n, err
+}
+
+// FlushError is what a ResponseController looks for.
+func (w *answerWriter) FlushError() error {
+	if w.status == 0 {
+		return nil
+	}
+	err := w.rc.Flush()
+	if err != nil {
+		w.failed = err
+	}
+	return err
+}
+
+// answerBody is the body of an upstream's answer on its way to the caller:
+// scrubbed, then measured and captured as the caller gets it.
+type answerBody struct {
+	resp    *http.Response
+	src     io.ReadCloser
+	clean   *scrub.Reader
+	meter   *usage.Meter
+	capture *audit.Capture
+	alive   func() // called for each sign of life of the upstream
+	status  int
+	ended   bool  // the upstream finished its answer by itself
+	broken  error // it did not
+}
+
+func (x *exchange) newAnswerBody(resp *http.Response, alive func()) *answerBody {
+	b := &answerBody{
+		resp: resp, src: resp.Body, status: resp.StatusCode, alive: alive,
+		meter: usage.New(resp.Header.Get("Content-Type")), capture: audit.NewCapture(x.g.limits.CaptureBytes),
+	}
+	b.clean = scrub.NewReader(resp.Body, x.req.Upstream.Key.Open())
+	return b
+}
+
+func (b *answerBody) Read(p []byte) (int, error) {
+	n, err := b.clean.Read(p)
+	b.alive()
+	if n > 0 {
+		_, _ = b.meter.Write(p[:n])
+		_, _ = b.capture.Write(p[:n])
+	}
+	switch {
+	case err == io.EOF:
+		b.ended = true
+		b.resp.Trailer = nil // trailers come after everything was checked
+	case err != nil:
+		b.broken = err
+	}
+	return n, err
+}
+
+func (b *answerBody) Close() error {
+	err := b.src.Close()
+	b.resp.Trailer = nil
+	return err
+}
+
+// scrubHeaders replaces the secret in every value and drops a header whose
+// name holds it.
+func scrubHeaders(h http.Header, secret string) {
+	if secret == "" {
+		return
+	}
+	for name, values := range h {
+		if strings.Contains(strings.ToLower(name), strings.ToLower(secret)) {
+			delete(h, name)
+			continue
+		}
+		for i, v := range values {
+			values[i] = scrub.String(v, secret)
+		}
+	}
+}

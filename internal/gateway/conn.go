@@ -1,0 +1,197 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"strconv"
+	"sync"
+
+	"moeca/internal/gateway/gate"
+)
+
+// conn watches the request heads that pass through a connection. The standard
+// server parses them and stays the only parser; it tolerates and hides a few
+// things on which two readers can disagree, and those are noted here for the
+// protocol gate: folded header lines, a length beside an encoding, two
+// lengths, bare CR or LF as line end.
+//
+// It follows bodies only where a single Content-Length says how long they are.
+// After a chunked body it cannot know where the next head begins, so the
+// connection is closed after the answer to such a request.
+type conn struct {
+	net.Conn
+	socket string // session of the sandbox socket, empty on the loopback listener
+
+	mu      sync.Mutex
+	finding string // sticky: such a connection is closed after its answer
+	begun   int    // heads of which at least one byte came
+	handled int    // requests the server handed to the handler
+	head    headScan
+}
+
+type headScan struct {
+	state     scanState
+	line      []byte // of the current line, without its end
+	lines     int    // whole lines of this head
+	lengths   int
+	encodings int
+	length    int64
+	skip      int64 // body bytes before the next head
+}
+
+type scanState int
+
+const (
+	inHead scanState = iota
+	inBody
+	opaque
+)
+
+// maxLine: the server refuses longer heads by itself.
+const maxLine = 64 << 10
+
+// Read passes bytes on and looks at them.
+func (c *conn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if n > 0 {
+		c.mu.Lock()
+		c.scan(p[:n])
+		c.mu.Unlock()
+	}
+	return n, err
+}
+
+func (c *conn) scan(p []byte) {
+	h := &c.head
+	for len(p) > 0 {
+		switch h.state {
+		case opaque:
+			return
+		case inBody:
+			n := min(h.skip, int64(len(p)))
+			h.skip, p = h.skip-n, p[n:]
+			if h.skip == 0 {
+				h.state = inHead
+			}
+		case inHead:
+			if h.lines == 0 && len(h.line) == 0 {
+				c.begun++
+			}
+			i := bytes.IndexByte(p, '\n')
+			if i < 0 {
+				c.keep(p)
+				return
+			}
+			c.keep(p[:i])
+			p = p[i+1:]
+			c.endLine()
+		}
+	}
+}
+
+func (c *conn) keep(p []byte) {
+	if len(c.head.line)+len(p) <= maxLine {
+		c.head.line = append(c.head.line, p...)
+	}
+}
+
+func (c *conn) endLine() {
+	h := &c.head
+	line, crlf := bytes.CutSuffix(h.line, []byte("\r"))
+	if !crlf || bytes.IndexByte(line, '\r') >= 0 {
+		c.found(gate.FramingJunk)
+	}
+	switch {
+	case h.lines == 0: // the request line
+	case len(line) == 0:
+		c.endHead()
+		return
+	case line[0] == ' ' || line[0] == '\t':
+		c.found(gate.FramingFolded)
+	default:
+		c.field(line)
+	}
+	h.lines++
+	h.line = h.line[:0]
+}
+
+func (c *conn) field(line []byte) {
+	name, value, _ := bytes.Cut(line, []byte(":"))
+	switch string(bytes.ToLower(bytes.TrimSpace(name))) {
+	case "content-length":
+		c.head.lengths++
+		n, err := strconv.ParseUint(string(bytes.TrimSpace(value)), 10, 63)
+		if err != nil {
+			c.found(gate.FramingLengths)
+		}
+		c.head.length = int64(n)
+	case "transfer-encoding":
+		c.head.encodings++
+	}
+}
+
+func (c *conn) endHead() {
+	h := c.head
+	switch {
+	case h.lengths > 0 && h.encodings > 0:
+		c.found(gate.FramingAmbiguous)
+	case h.lengths > 1 || h.encodings > 1:
+		c.found(gate.FramingLengths)
+	}
+	c.head = headScan{line: h.line[:0]}
+	switch {
+	case h.encodings > 0 || c.finding != "":
+		c.head.state = opaque
+	case h.length > 0:
+		c.head.state, c.head.skip = inBody, h.length
+	}
+}
+
+func (c *conn) found(what string) {
+	if c.finding == "" {
+		c.finding = what
+	}
+}
+
+// request is called once by the handler for each request; it returns what was
+// noticed and whether the connection must end with this answer.
+func (c *conn) request() (finding string, last bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.handled++
+	return c.finding, c.finding != "" || c.head.state == opaque
+}
+
+// unhandled says whether bytes came that never became a request: the parser
+// refused them, or they ended before a request did.
+func (c *conn) unhandled() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.begun > c.handled
+}
+
+type connKey struct{}
+
+func withConn(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, c)
+}
+
+func connOf(ctx context.Context) *conn {
+	c, _ := ctx.Value(connKey{}).(*conn)
+	return c
+}
+
+// listener wraps what it accepts.
+type listener struct {
+	net.Listener
+	socket string
+}
+
+func (l listener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &conn{Conn: c, socket: l.socket}, nil
+}

@@ -1,0 +1,45 @@
+// Package gateway is the one chokepoint between sandboxes and the outside: it
+// decides, records, injects, forwards, scrubs, measures.
+//
+// # Listeners
+//
+// Each sandbox has a Unix socket of its own; the socket is its identity, and a
+// token presented on it is stripped without a look. Clients on the host use one
+// loopback TCP listener and name their session by token. Both run the same
+// hardened server (listen.go) over connections that notice framing which the
+// standard parser tolerates and hides (conn.go).
+//
+// # One request
+//
+//	gates in order (chain.go)       → the first denial answers, and is a row
+//	reserve the budget              → 402, a row
+//	queue the intent row            → the log cannot be written: 503, nothing is sent
+//	wait for the row to be durable  → before egress for writes; else the upstream
+//	                                  works meanwhile and the wait is before the
+//	                                  first answered byte
+//	strip, inject (inject.go)       → ReverseProxy.Rewrite, after hop-by-hop removal
+//	forward (forward.go)            → guarded dialer, no proxy, no redirect followed
+//	scrub, measure, capture         → frame by frame (answer.go)
+//	settle, outcome row             → deferred: survives disconnect and panic
+//
+// # Invariants
+//
+//   - I2 the key is put into exactly one header of exactly one request, and
+//     replaced wherever an answer carries it back.
+//   - I3 no byte goes upstream before its row is queued; no byte of an answer
+//     reaches the caller before that row is durable; 1xx answers of the
+//     upstream are dropped for that reason.
+//   - I4 rows take their attribution from the session and nothing else.
+//   - I5 what errs, panics or cannot be parsed is refused.
+//   - I6 a call is reserved at its upper bound and settled at what the answer
+//     says it cost; at the whole reservation when it does not say.
+//   - each denial is exactly one row that names the gate; each intent has
+//     exactly one outcome.
+//
+// # Concurrency
+//
+// A Gateway is safe for concurrent use. An exchange belongs to the goroutine
+// of its request. Sessions end by Revoke, by their time, or by Close; each of
+// these unlinks the socket, closes its connections, cuts its streams and waits
+// until they are settled.
+package gateway

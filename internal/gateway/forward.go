@@ -1,0 +1,213 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptrace"
+	"net/http/httputil"
+	"time"
+
+	"moeca/internal/audit"
+	"moeca/internal/gateway/gate"
+	"moeca/internal/netguard"
+)
+
+// Causes of a cut.
+var (
+	errIdle  = errors.New("gateway: no byte from the upstream within the idle limit")
+	errTotal = errors.New("gateway: exchange over the total limit")
+)
+
+// newTransport is the one transport: guarded dialer, no proxy, no compression,
+// TLS of our own choice.
+func newTransport(guard *netguard.Guard) *http.Transport {
+	return &http.Transport{
+		DialContext:            guard.DialContext,
+		Proxy:                  nil,
+		DisableCompression:     true,
+		ForceAttemptHTTP2:      true,
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout:    10 * time.Second,
+		MaxIdleConnsPerHost:    32,
+		MaxIdleConns:           256,
+		IdleConnTimeout:        90 * time.Second,
+		MaxResponseHeaderBytes: 256 << 10,
+	}
+}
+
+// forward records, sends, streams and settles. From queueIntent on there is an
+// outcome row whatever happens.
+func (x *exchange) forward() {
+	if err := x.queueIntent(); err != nil {
+		if x.lease != nil {
+			x.lease.Settle(0)
+		}
+		x.writeError(x.g.logDown(err))
+		return
+	}
+	defer x.finish()
+	ctx, cancel := context.WithCancelCause(x.r.Context())
+	defer cancel(nil)
+	defer context.AfterFunc(x.live.ctx, func() { cancel(context.Canceled) })()
+	if !x.req.Class.Early() {
+		if err := x.await(ctx); err != nil {
+			x.end(x.logOrGone(err))
+			return
+		}
+	}
+	idleLimit := time.Duration(x.g.limits.IdleSeconds) * time.Second
+	idle := time.AfterFunc(idleLimit, func() { cancel(errIdle) })
+	total := time.AfterFunc(time.Duration(x.g.limits.TotalSeconds)*time.Second, func() { cancel(errTotal) })
+	defer func() {
+		idle.Stop()
+		total.Stop()
+		x.stopped = ourClock(ctx)
+	}()
+	x.proxy(func() { idle.Reset(idleLimit) }).ServeHTTP(x.w, x.outgoing(ctx))
+}
+
+// outgoing is the caller's request with the body that was checked.
+func (x *exchange) outgoing(ctx context.Context) *http.Request {
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(httptrace.GotConnInfo) { x.sent.Store(true) },
+	})
+	out := x.r.WithContext(ctx)
+	out.TransferEncoding, out.ContentLength = nil, int64(len(x.req.Body))
+	out.Body, out.GetBody = http.NoBody, nil
+	if len(x.req.Body) > 0 {
+		out.Body = io.NopCloser(bytes.NewReader(x.req.Body))
+		out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(x.req.Body)), nil }
+	}
+	return out
+}
+
+// proxy is the standard library's, with our four hooks. The error log is off:
+// what it says could hold what an upstream sent.
+func (x *exchange) proxy(alive func()) *httputil.ReverseProxy {
+	return &httputil.ReverseProxy{
+		Rewrite:        x.rewrite,
+		Transport:      x.g.transport,
+		FlushInterval:  -1,
+		ModifyResponse: func(resp *http.Response) error { return x.modify(resp, alive) },
+		ErrorHandler:   func(_ http.ResponseWriter, r *http.Request, err error) { x.upstreamFailed(r.Context(), err) },
+		ErrorLog:       log.New(io.Discard, "", 0),
+	}
+}
+
+// Errors of modify.
+var (
+	errEncoded  = errors.New("gateway: answer under a content encoding")
+	errSwitched = errors.New("gateway: upstream switched protocols")
+)
+
+// modify runs before the first byte of the answer is written.
+func (x *exchange) modify(resp *http.Response, alive func()) error {
+	alive()
+	x.g.o.Upstreams.Used(x.req.Upstream.Name)
+	if err := x.await(resp.Request.Context()); err != nil {
+		return err
+	}
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		return errSwitched
+	}
+	for _, enc := range resp.Header["Content-Encoding"] {
+		if enc != "" && enc != "identity" {
+			return errEncoded
+		}
+	}
+	resp.Header.Del("Content-Encoding")
+	resp.Trailer = nil
+	dropAnswerHeaders(resp.Header)
+	scrubHeaders(resp.Header, x.req.Upstream.Key.Open())
+	x.answer = x.newAnswerBody(resp, alive)
+	resp.Body = x.answer
+	return nil
+}
+
+// upstreamFailed answers when there is no answer to pass on.
+func (x *exchange) upstreamFailed(ctx context.Context, err error) {
+	if werr := x.await(x.r.Context()); werr != nil {
+		x.end(x.logOrGone(werr))
+		return
+	}
+	name := x.req.Upstream.Name
+	d := gate.Deny(http.StatusBadGateway, ReasonUnreachable, "%s did not answer; try again", name)
+	d.Gate = gateUpstream
+	var refused *netguard.RefusedError
+	switch {
+	case errors.As(err, &refused):
+		d = gate.Deny(http.StatusForbidden, gate.ReasonAddress, "the host of %s must not be reached: %s", name, refused.Reason)
+		d.Gate = gate.Address{}.Name()
+	case errors.Is(err, errEncoded):
+		d.Reason, d.Message = ReasonEncoding, name+" answered under a content encoding although none was accepted"
+	case errors.Is(err, errSwitched):
+		d.Reason, d.Message = ReasonSwitch, name+" switched protocols"
+	case x.live.ctx.Err() != nil:
+		d.Reason, d.Message = ReasonEnded, "the session ended"
+	case ourClock(ctx) != nil:
+		d.Status, d.Reason, d.Message = http.StatusGatewayTimeout, ReasonTimeout, name+" took too long"
+	}
+	x.end(d)
+}
+
+// ourClock returns the limit that ended the exchange, if one did.
+func ourClock(ctx context.Context) error {
+	if c := context.Cause(ctx); c == errIdle || c == errTotal {
+		return c
+	}
+	return nil
+}
+
+// logOrGone: waiting for the intent failed because the log did, or because the
+// caller is gone.
+func (x *exchange) logOrGone(err error) gate.Decision {
+	if x.g.o.Log.Err() == nil && errors.Is(err, context.Canceled) {
+		d := gate.Deny(http.StatusServiceUnavailable, ReasonEnded, "the request ended before its record was written")
+		d.Gate = gateLog
+		return d
+	}
+	return x.g.logDown(err)
+}
+
+// end answers with a denial that belongs to the outcome.
+func (x *exchange) end(d gate.Decision) {
+	x.denial = d
+	x.writeError(d)
+}
+
+// finish writes the outcome row, whatever ended the exchange.
+func (x *exchange) finish() {
+	failure := recover()
+	panicked := failure != nil && failure != http.ErrAbortHandler
+	if panicked {
+		x.denial = gate.Deny(http.StatusInternalServerError, ReasonPanic, "the gateway failed on this request; it was recorded")
+		x.denial.Gate = gateProxy
+	}
+	x.queueOutcome(x.result(panicked))
+	switch {
+	case panicked && x.w.status == 0:
+		x.writeError(x.denial)
+	case failure != nil:
+		panic(http.ErrAbortHandler) // half an answer is out: the connection is of no use any more
+	}
+}
+
+// result says how the exchange ended.
+func (x *exchange) result(panicked bool) string {
+	switch {
+	case panicked:
+		return audit.ResultPanic
+	case x.answer != nil && x.answer.ended && x.w.failed == nil:
+		return audit.ResultOK
+	case x.live.ctx.Err() != nil || x.stopped != nil:
+		return audit.ResultCut
+	case x.r.Context().Err() != nil || x.w.failed != nil:
+		return audit.ResultClientGone
+	}
+	return audit.ResultUpstreamError
+}

@@ -1,0 +1,31 @@
+package gate
+
+import (
+	"context"
+	"net/http"
+	"slices"
+)
+
+// Allowlist holds the request to what its session was granted: the upstream's
+// exact name, and a target on exactly the host the upstream is configured for.
+type Allowlist struct{}
+
+// Reasons of the allowlist gate.
+const (
+	ReasonNotGranted = "not-granted"
+	ReasonOtherHost  = "other-host"
+)
+
+// Name of the gate.
+func (Allowlist) Name() string { return "allowlist" }
+
+// Decide compares names; an empty list grants nothing.
+func (Allowlist) Decide(_ context.Context, r *Request) Decision {
+	if !slices.Contains(r.Session.Scope.Upstreams, r.Upstream.Name) {
+		return Deny(http.StatusForbidden, ReasonNotGranted, "this session was not granted the upstream %s", r.Upstream.Name)
+	}
+	if r.Target.Scheme != r.Upstream.Base.Scheme || r.Target.Host != r.Upstream.Base.Host || r.Target.User != nil {
+		return Deny(http.StatusForbidden, ReasonOtherHost, "the target is not on the host of %s", r.Upstream.Name)
+	}
+	return Allow()
+}

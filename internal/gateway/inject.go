@@ -1,0 +1,98 @@
+package gateway
+
+import (
+	"net/http"
+	"net/http/httputil"
+	"strings"
+)
+
+// rewrite makes the request that goes out. ReverseProxy calls it after it
+// removed hop-by-hop headers, so a caller's "Connection: x-api-key" removes
+// the caller's header and never the injected one.
+func (x *exchange) rewrite(pr *httputil.ProxyRequest) {
+	target := *x.req.Target
+	out := pr.Out
+	out.URL, out.Host = &target, target.Host
+	stripCaller(out.Header, x.req.Token)
+	// An encoded answer could be neither scrubbed nor measured.
+	out.Header.Set("Accept-Encoding", "identity")
+	if _, ok := out.Header["User-Agent"]; !ok {
+		out.Header.Set("User-Agent", "") // keeps the transport from adding its own
+	}
+	if auth := x.req.Upstream.Auth; auth.Header != "" {
+		out.Header.Set(auth.Header, auth.Prefix+x.req.Upstream.Key.Open())
+	}
+}
+
+// stripCaller removes what a caller could use to be somebody at the upstream,
+// or to tell the upstream something about this side. token is the session
+// token it presented, which must not travel under any name.
+func stripCaller(h http.Header, token string) {
+	for name, values := range h {
+		if isCredentialHeader(name) || isForwardingHeader(name) || carries(values, token) {
+			delete(h, name)
+		}
+	}
+}
+
+func carries(values []string, token string) bool {
+	if token == "" {
+		return false
+	}
+	for _, v := range values {
+		if strings.Contains(v, token) {
+			return true
+		}
+	}
+	return false
+}
+
+// isCredentialHeader goes by the words that name credentials in the headers of
+// every API we know; no header that carries content contains one of them.
+func isCredentialHeader(name string) bool {
+	name = strings.ToLower(name)
+	for _, word := range [...]string{
+		"authorization", "api-key", "apikey", "api_key", "token", "cookie", "secret", "password", "credential", "signature", "access-key", "auth-key", "x-auth",
+	} {
+		if strings.Contains(name, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// isForwardingHeader: who is behind us is nobody's business, and our own
+// headers are never taken from a caller.
+func isForwardingHeader(name string) bool {
+	name = strings.ToLower(name)
+	switch name {
+	case "forwarded", "via", "x-real-ip", "x-client-ip", "true-client-ip", "cf-connecting-ip", "client-ip", "origin", "referer", "expect", "max-forwards",
+		"x-http-method-override", "x-http-method", "x-method-override", "x-original-url", "x-rewrite-url", "x-original-host", "x-host":
+		return true
+	}
+	for _, prefix := range [...]string{"proxy-", "x-moeca-", "x-forwarded", "sec-fetch-", "x-amz-security"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// dropAnswerHeaders removes what an upstream could use to plant state, to ask
+// for credentials, to lead elsewhere, or to speak in our name.
+func dropAnswerHeaders(h http.Header) {
+	for name := range h {
+		lower := strings.ToLower(name)
+		switch lower {
+		case "set-cookie", "set-cookie2", "www-authenticate", "proxy-authenticate", "authentication-info", "proxy-authentication-info",
+			"location", "content-location", "refresh", "alt-svc", "clear-site-data", "trailer", "strict-transport-security", "public-key-pins", "link", "sourcemap":
+			delete(h, name)
+			continue
+		}
+		for _, prefix := range [...]string{"access-control-", "x-moeca-", "proxy-"} {
+			if strings.HasPrefix(lower, prefix) {
+				delete(h, name)
+			}
+		}
+	}
+}

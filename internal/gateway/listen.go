@@ -1,0 +1,94 @@
+package gateway
+
+import (
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// newServer returns the hardened server both kinds of listener use: HTTP/1.1
+// only, bounded heads, bounded time for a head, no logging of what a caller
+// sent. Bodies and answers have deadlines of their own.
+func (g *Gateway) newServer() *http.Server {
+	var p http.Protocols
+	p.SetHTTP1(true)
+	return &http.Server{
+		Handler:                      http.HandlerFunc(g.serve),
+		ReadHeaderTimeout:            15 * time.Second,
+		IdleTimeout:                  2 * time.Minute,
+		MaxHeaderBytes:               64 << 10,
+		DisableGeneralOptionsHandler: true,
+		Protocols:                    &p,
+		ErrorLog:                     log.New(io.Discard, "", 0),
+		ConnContext:                  withConn,
+		ConnState:                    g.connState,
+	}
+}
+
+// connState records what never became a request, when its connection ends.
+func (g *Gateway) connState(nc net.Conn, s http.ConnState) {
+	c, ok := nc.(*conn)
+	if s == http.StateClosed && ok && c.unhandled() {
+		g.recordMalformed(c)
+	}
+}
+
+// ServeTokens serves clients that present a token, until l is closed or the
+// gateway is.
+func (g *Gateway) ServeTokens(l net.Listener) error {
+	g.hosts.set(l.Addr())
+	srv := g.newServer()
+	if !g.adopt(srv) {
+		_ = l.Close()
+		return http.ErrServerClosed
+	}
+	err := srv.Serve(listener{Listener: l})
+	if errors.Is(err, http.ErrServerClosed) || errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// hostList is the Host allowlist of the loopback listener.
+type hostList struct {
+	mu    sync.RWMutex
+	names []string
+	srv   []*http.Server
+}
+
+func (h *hostList) set(a net.Addr) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.names = []string{a.String()}
+	if tcp, ok := a.(*net.TCPAddr); ok {
+		port := strconv.Itoa(tcp.Port)
+		h.names = append(h.names, "127.0.0.1:"+port, "localhost:"+port, "[::1]:"+port)
+	}
+}
+
+func (h *hostList) get() []string {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	if h.names == nil {
+		return []string{}
+	}
+	return h.names
+}
+
+// adopt keeps a server so that Close ends it.
+func (g *Gateway) adopt(srv *http.Server) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return false
+	}
+	g.hosts.mu.Lock()
+	defer g.hosts.mu.Unlock()
+	g.hosts.srv = append(g.hosts.srv, srv)
+	return true
+}

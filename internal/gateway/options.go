@@ -1,0 +1,123 @@
+package gateway
+
+import (
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"moeca/internal/gateway/budget"
+	"moeca/internal/gateway/gate"
+	"moeca/internal/gateway/upstream"
+	"moeca/internal/netguard"
+	"moeca/internal/session"
+)
+
+// Limits of a gateway. Zero fields take the defaults of DECISIONS.
+type Limits struct {
+	BodyBytes      int64   `json:"body_bytes,omitempty"`       // 8 MiB
+	CaptureBytes   int64   `json:"capture_bytes,omitempty"`    // 1 MiB of each body kept in the log
+	SessionTokens  int64   `json:"session_tokens,omitempty"`   // 2,000,000 where a scope names no budget
+	ContextTokens  int64   `json:"context_tokens,omitempty"`   // 1,000,000: the largest context of any model
+	OutputTokens   int64   `json:"output_tokens,omitempty"`    // 128,000: the largest output of any model
+	ModelPerSecond float64 `json:"model_per_second,omitempty"` // 5
+	ModelBurst     int     `json:"model_burst,omitempty"`      // 10
+	ToolPerSecond  float64 `json:"tool_per_second,omitempty"`  // 10
+	ToolBurst      int     `json:"tool_burst,omitempty"`       // 20
+	ConnectSeconds int64   `json:"connect_seconds,omitempty"`  // 10
+	IdleSeconds    int64   `json:"idle_seconds,omitempty"`     // 600 without a byte from the upstream
+	TotalSeconds   int64   `json:"total_seconds,omitempty"`    // 3,600 for a whole exchange
+}
+
+// WithDefaults fills what is zero.
+func (l Limits) WithDefaults() Limits {
+	def(&l.BodyBytes, 8<<20)
+	def(&l.CaptureBytes, 1<<20)
+	def(&l.SessionTokens, 2_000_000)
+	def(&l.ContextTokens, 1_000_000)
+	def(&l.OutputTokens, 128_000)
+	def(&l.ModelPerSecond, 5)
+	def(&l.ModelBurst, 10)
+	def(&l.ToolPerSecond, 10)
+	def(&l.ToolBurst, 20)
+	def(&l.ConnectSeconds, 10)
+	def(&l.IdleSeconds, 600)
+	def(&l.TotalSeconds, 3600)
+	return l
+}
+
+func def[T int | int64 | float64](field *T, value T) {
+	if *field == 0 {
+		*field = value
+	}
+}
+
+// Options are the parts a gateway is made of.
+type Options struct {
+	Log       Log
+	Sessions  *session.Table
+	Upstreams *upstream.Set
+	Guard     *netguard.Guard
+	Limits    Limits
+	SocketGID int    // group of sandbox sockets; negative leaves it
+	SocketTop string // sandbox sockets must be below this directory; empty: anywhere
+	Logger    *slog.Logger
+	Now       func() time.Time
+}
+
+// Gateway decides, records and forwards.
+type Gateway struct {
+	o         Options
+	limits    Limits
+	ledger    *budget.Ledger
+	rate      *gate.Rate
+	chain     gate.Chain
+	transport http.RoundTripper
+	idle      func() // closes idle upstream connections
+	hosts     hostList
+
+	mu     sync.Mutex
+	lives  map[string]*live
+	paths  map[string]bool // sockets that are ours
+	closed bool
+}
+
+// New returns a gateway without sessions or listeners.
+func New(o Options) *Gateway {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	g := &Gateway{o: o, limits: o.Limits.WithDefaults(), ledger: budget.NewLedger(), lives: map[string]*live{}, paths: map[string]bool{}}
+	t := newTransport(o.Guard)
+	g.transport, g.idle = t, t.CloseIdleConnections
+	g.rate = &gate.Rate{
+		Model: gate.Bucket{PerSecond: g.limits.ModelPerSecond, Burst: g.limits.ModelBurst},
+		Tool:  gate.Bucket{PerSecond: g.limits.ToolPerSecond, Burst: g.limits.ToolBurst},
+	}
+	g.chain = g.gates()
+	return g
+}
+
+// gates is the order of decisions. The order is the security property, so it
+// is written here and cannot be configured.
+func (g *Gateway) gates() gate.Chain {
+	return gate.Chain{
+		gate.Protocol{},
+		gate.Session{Table: g.o.Sessions},
+		gate.Route{Upstreams: g.o.Upstreams},
+		gate.Body{Limit: g.limits.BodyBytes},
+		g.rate,
+		gate.Budget{Ledger: g.ledger},
+		gate.Target{},
+		gate.Allowlist{},
+		gate.Address{Guard: g.o.Guard},
+		gate.Key{},
+	}
+}
+
+// ForgetConnections drops idle upstream connections, after a definition
+// changed: the next request dials anew.
+func (g *Gateway) ForgetConnections() { g.idle() }

@@ -1,0 +1,143 @@
+package gateway
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"moeca/internal/audit"
+	"moeca/internal/gateway/gate"
+	"moeca/internal/session"
+)
+
+// Attribution is what a row says about who caused it. It comes from the
+// session and from nowhere else (I4).
+func Attribution(s session.Session) (audit.Attribution, audit.Actor) {
+	a := audit.Attribution{
+		Session: s.ID, Run: s.Scope.Run, Stage: s.Scope.Stage, Parent: s.Scope.Parent,
+		Task: s.Scope.Task, Template: s.Scope.Template, Agent: s.Scope.Agent,
+	}
+	if s.Scope.Service {
+		return a, audit.ActorService
+	}
+	return a, audit.ActorAgent
+}
+
+// row is what all rows of an exchange share.
+func (x *exchange) row(kind audit.Kind) audit.Record {
+	r := audit.Record{
+		Kind: kind, Source: audit.SourceGateway, Upstream: x.req.Upstream.Name, Scripted: x.req.Upstream.Scripted,
+		Method: short(x.r.Method, 16), BytesIn: int64(len(x.req.Body)), Model: x.model,
+	}
+	r.Attribution, r.Actor = Attribution(x.session())
+	switch {
+	case x.req.Target != nil:
+		r.Target = x.req.Target.String()
+	case x.r.URL != nil: // never the query: it may carry a credential
+		r.Target = short(x.r.URL.EscapedPath(), 1024)
+	}
+	return r
+}
+
+// session is the one that calls, also where an early gate refused: on a
+// sandbox socket the socket still tells.
+func (x *exchange) session() session.Session {
+	if x.req.Session.ID == "" && x.req.Socket != "" {
+		if s, err := x.g.o.Sessions.Get(x.req.Socket); err == nil {
+			return s
+		}
+		return session.Session{ID: x.req.Socket}
+	}
+	return x.req.Session
+}
+
+// short cuts s to n bytes of valid UTF-8.
+func short(s string, n int) string {
+	if len(s) > n {
+		s = s[:n]
+	}
+	if utf8.ValidString(s) {
+		return s
+	}
+	return strings.ToValidUTF8(s, "")
+}
+
+// queueIntent gives the request its place in the log. Nothing was sent yet.
+func (x *exchange) queueIntent() error {
+	r := x.row(audit.KindIntent)
+	r.Attrs = append(r.Attrs, audit.Attr{Key: "class", Value: x.req.Class.String()})
+	if x.lease != nil {
+		r.Attrs = append(r.Attrs, audit.Attr{Key: "reserved", Value: strconv.FormatInt(x.lease.Amount, 10)})
+	}
+	row, err := x.g.o.Log.Queue(r, x.capture(), nil)
+	x.intent = row
+	return err
+}
+
+// capture keeps the request body for its row.
+func (x *exchange) capture() *audit.Body {
+	if len(x.req.Body) == 0 {
+		return nil
+	}
+	c := audit.NewCapture(x.g.limits.CaptureBytes)
+	_, _ = c.Write(x.req.Body)
+	return c.Body()
+}
+
+// queueOutcome ends the intent. A log that fails now has failed for good, and
+// the next intent will say so.
+func (x *exchange) queueOutcome(result string) {
+	r := x.row(audit.KindOutcome)
+	r.Ref, r.Result, r.Status, r.BytesOut = x.intent.Seq(), result, x.w.status, x.w.written
+	if r.Gate, r.Reason = x.denial.Gate, x.denial.Reason; r.Status == 0 {
+		r.Status = x.denial.Status
+	}
+	r.Duration = x.g.o.Now().Sub(x.start).Truncate(time.Microsecond)
+	used, known := x.settle()
+	r.Usage = used
+	var response *audit.Body
+	if x.answer != nil {
+		response = x.answer.capture.Body()
+		if m := x.answer.meter.Model(); m != "" {
+			r.Model = short(m, 128)
+		}
+	}
+	if x.lease != nil && !known {
+		r.Attrs = append(r.Attrs, audit.Attr{Key: "usage", Value: "unknown"})
+	}
+	if _, err := x.g.o.Log.Queue(r, nil, response); err != nil {
+		x.g.o.Logger.Error("audit outcome not written", "intent", r.Ref, "error", err)
+	}
+}
+
+// recordRefusal writes the one row of a denial and waits until it is durable.
+func (x *exchange) recordRefusal(d gate.Decision) error {
+	r := x.row(audit.KindRefusal)
+	r.Gate, r.Reason, r.Status = d.Gate, d.Reason, d.Status
+	r.Duration = x.g.o.Now().Sub(x.start).Truncate(time.Microsecond)
+	row, err := x.g.o.Log.Queue(r, x.capture(), nil)
+	if err != nil {
+		return err
+	}
+	return row.Wait(x.r.Context())
+}
+
+// recordMalformed writes the row of bytes that never became a request. There
+// is nobody left to answer.
+func (g *Gateway) recordMalformed(c *conn) {
+	r := audit.Record{
+		Kind: audit.KindRefusal, Source: audit.SourceGateway, Actor: audit.ActorAgent,
+		Gate: gate.Protocol{}.Name(), Reason: gate.ReasonMalformed, Status: http.StatusBadRequest,
+	}
+	if c.socket != "" {
+		r.Attribution.Session = c.socket
+		if s, err := g.o.Sessions.Get(c.socket); err == nil {
+			r.Attribution, r.Actor = Attribution(s)
+		}
+	}
+	if _, err := g.o.Log.Queue(r, nil, nil); err != nil {
+		g.o.Logger.Error("audit refusal not written", "reason", r.Reason, "error", err)
+	}
+}

@@ -1,0 +1,259 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"moeca/internal/gateway/gatewayapi"
+	"moeca/internal/session"
+)
+
+// SocketName is the name of a sandbox's socket in its directory.
+const SocketName = "gateway.sock"
+
+// maxSocketPath: what fits into sockaddr_un with its terminating zero.
+const maxSocketPath = 107
+
+// settleTime bounds how long Revoke waits for streams it cut.
+const settleTime = 10 * time.Second
+
+// ErrSocketDir is wrapped by refusals of a socket directory.
+var ErrSocketDir = errors.New("gateway: socket directory refused")
+
+var errClosed = errors.New("gateway: closed")
+
+// live is a session with what must end when it does.
+type live struct {
+	id     string
+	path   string
+	ctx    context.Context // ends with the session; only the cause of a cut
+	end    context.CancelFunc
+	server *http.Server // nil for token clients
+	timer  *time.Timer
+	calls  sync.WaitGroup // exchanges under way; Add only with Gateway.mu held
+}
+
+// Minted is a session that exists but is not served yet: the caller records it
+// and then serves or drops it.
+type Minted struct {
+	Session  session.Session
+	Token    string
+	g        *Gateway
+	listener net.Listener
+	path     string
+}
+
+// Mint makes a session and binds its socket. Nobody is served before Serve.
+func (g *Gateway) Mint(r gatewayapi.MintRequest) (*Minted, error) {
+	m := &Minted{g: g}
+	if r.SocketDir != "" {
+		path, err := g.socketPath(r.SocketDir)
+		if err != nil {
+			return nil, err
+		}
+		m.path = path
+		if m.listener, err = g.bind(path); err != nil {
+			return nil, err
+		}
+	}
+	s, token, err := g.o.Sessions.Mint(r.Scope, time.Duration(r.TTL)*time.Second, r.WithToken)
+	if err != nil {
+		m.Drop()
+		return nil, err
+	}
+	m.Session, m.Token = s, token
+	return m, nil
+}
+
+// Drop undoes a mint that was not served.
+func (m *Minted) Drop() {
+	if m.listener != nil {
+		_ = m.listener.Close()
+		m.g.release(m.path)
+	}
+	m.g.o.Sessions.Revoke(m.Session.ID)
+}
+
+// Serve opens the account of the session and starts to serve it. After an error
+// the caller drops the mint.
+func (m *Minted) Serve() error {
+	g, id := m.g, m.Session.ID
+	l := &live{id: id, path: m.path}
+	l.ctx, l.end = context.WithCancel(context.Background())
+	limit := m.Session.Scope.Budget.Tokens
+	if limit == 0 {
+		limit = g.limits.SessionTokens
+	}
+	g.ledger.Open(id, limit)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		l.end()
+		return errClosed
+	}
+	g.lives[id] = l
+	l.timer = time.AfterFunc(m.Session.Expires.Sub(g.o.Now()), func() {
+		ctx, cancel := context.WithTimeout(context.Background(), settleTime)
+		defer cancel()
+		g.Revoke(ctx, id)
+	})
+	if m.listener != nil {
+		l.server = g.newServer()
+		go func() { _ = l.server.Serve(listener{Listener: m.listener, socket: id}) }()
+	}
+	return nil
+}
+
+// Revoke ends a session: it is unknown from now on, its socket is unlinked, its
+// connections are closed, its streams are cut. When it returns they are settled,
+// or ctx is over. It says whether there was such a session.
+func (g *Gateway) Revoke(ctx context.Context, id string) (gatewayapi.Revoked, bool) {
+	_, known := g.o.Sessions.Revoke(id)
+	g.mu.Lock()
+	l := g.lives[id]
+	delete(g.lives, id)
+	g.mu.Unlock()
+	if l == nil {
+		return gatewayapi.Revoked{ID: id}, known
+	}
+	l.timer.Stop()
+	l.end()
+	if l.server != nil {
+		_ = l.server.Close()
+		_ = os.Remove(l.path)
+		g.release(l.path)
+	}
+	settled := make(chan struct{})
+	go func() { l.calls.Wait(); close(settled) }()
+	select {
+	case <-settled:
+	case <-ctx.Done():
+	}
+	g.rate.Forget(id)
+	return gatewayapi.Revoked{ID: id, Tokens: g.ledger.Close(id)}, true
+}
+
+// enter counts an exchange of a session; leave must follow. It fails when the
+// session ended since the session gate looked.
+func (g *Gateway) enter(id string) (l *live, ok bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if l, ok = g.lives[id]; ok {
+		l.calls.Add(1)
+	}
+	return l, ok
+}
+
+func (l *live) leave() { l.calls.Done() }
+
+// Close ends all sessions and servers.
+func (g *Gateway) Close(ctx context.Context) {
+	g.mu.Lock()
+	g.closed = true
+	ids := make([]string, 0, len(g.lives))
+	for id := range g.lives {
+		ids = append(ids, id)
+	}
+	g.mu.Unlock()
+	var wg sync.WaitGroup
+	for _, id := range ids {
+		wg.Go(func() { g.Revoke(ctx, id) })
+	}
+	wg.Wait()
+	g.hosts.mu.Lock()
+	defer g.hosts.mu.Unlock()
+	for _, srv := range g.hosts.srv {
+		_ = srv.Close()
+	}
+	g.idle()
+}
+
+// socketPath checks the directory the host made. It must be a real directory
+// where the host may put sockets, not a link somebody planted.
+func (g *Gateway) socketPath(dir string) (string, error) {
+	path := filepath.Join(dir, SocketName)
+	switch {
+	case !filepath.IsAbs(dir) || filepath.Clean(dir) != dir:
+		return "", fmt.Errorf("%w: %q is not an absolute clean path", ErrSocketDir, dir)
+	case len(path) > maxSocketPath:
+		return "", fmt.Errorf("%w: %q is longer than %d bytes", ErrSocketDir, path, maxSocketPath)
+	case g.o.SocketTop != "" && !strings.HasPrefix(dir, g.o.SocketTop+"/"):
+		return "", fmt.Errorf("%w: %q is not below %s", ErrSocketDir, dir, g.o.SocketTop)
+	}
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return "", fmt.Errorf("%w: %v", ErrSocketDir, err)
+	}
+	if !info.IsDir() {
+		return "", fmt.Errorf("%w: %q is not a directory", ErrSocketDir, dir)
+	}
+	return path, nil
+}
+
+// bind listens on the path. A socket that a killed gateway left there is
+// removed; one that a live session of ours uses is not.
+func (g *Gateway) bind(path string) (net.Listener, error) {
+	if !g.claim(path) {
+		return nil, fmt.Errorf("%w: a live session listens on %s", ErrSocketDir, path)
+	}
+	l, err := g.bindClaimed(path)
+	if err != nil {
+		g.release(path)
+	}
+	return l, err
+}
+
+func (g *Gateway) bindClaimed(path string) (net.Listener, error) {
+	if info, err := os.Lstat(path); err == nil {
+		if info.Mode().Type() != fs.ModeSocket {
+			return nil, fmt.Errorf("%w: %s exists and is no socket", ErrSocketDir, path)
+		}
+		if err := os.Remove(path); err != nil {
+			return nil, fmt.Errorf("gateway: remove stale socket: %w", err)
+		}
+	}
+	return listenUnix(path, 0o660, g.o.SocketGID)
+}
+
+// claim marks a path as ours, from bind until the session's socket is gone.
+func (g *Gateway) claim(path string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.paths[path] {
+		return false
+	}
+	g.paths[path] = true
+	return true
+}
+
+func (g *Gateway) release(path string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.paths, path)
+}
+
+// listenUnix binds a socket and sets its mode and group before anyone is served.
+func listenUnix(path string, mode fs.FileMode, gid int) (net.Listener, error) {
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("gateway: listen on %s: %w", path, err)
+	}
+	err = os.Chmod(path, mode)
+	if err == nil && gid >= 0 {
+		err = os.Chown(path, -1, gid)
+	}
+	if err != nil {
+		_ = l.Close()
+		return nil, fmt.Errorf("gateway: set owner and mode of %s: %w", path, err)
+	}
+	return l, nil
+}

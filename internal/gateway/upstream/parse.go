@@ -1,0 +1,194 @@
+package upstream
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"moeca/internal/gateway/gatewayapi"
+	"moeca/internal/netguard"
+)
+
+// ErrInvalid is wrapped by every refusal of a definition.
+var ErrInvalid = errors.New("upstream: invalid definition")
+
+func invalid(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrInvalid, fmt.Sprintf(format, args...))
+}
+
+const (
+	maxName = 64
+	minKey  = 8 // shorter keys could not be scrubbed without changing ordinary text
+	maxKey  = 8192
+)
+
+// CheckName: lower-case letters, digits and inner dashes, so that a name is
+// one path segment, one host label and one word in a log.
+func CheckName(name string) error {
+	if name == "" || len(name) > maxName || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" ||
+		name[0] == '-' || name[len(name)-1] == '-' {
+		return invalid("name %.70q: use lower-case letters, digits and dashes", name)
+	}
+	return nil
+}
+
+// checkKey: what can stand in a header and be found again in an answer.
+func checkKey(key string) error {
+	if key == "" {
+		return nil
+	}
+	if len(key) < minKey || len(key) > maxKey {
+		return invalid("key is not between %d and %d bytes long", minKey, maxKey)
+	}
+	if !isPrintable(key) || strings.Contains(key, " ") {
+		return invalid("key holds a character that cannot stand in a header")
+	}
+	return nil
+}
+
+func isPrintable(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// isToken: a header name as HTTP allows it.
+func isToken(s string) bool {
+	return strings.Trim(strings.ToLower(s), "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz") == ""
+}
+
+func checkAuth(a gatewayapi.Auth) error {
+	if a.Header == "" {
+		if a.Prefix != "" {
+			return invalid("a key prefix needs a header")
+		}
+		return nil
+	}
+	if !isToken(a.Header) || !isPrintable(a.Prefix) || len(a.Header)+len(a.Prefix) > 256 {
+		return invalid("key header %.70q cannot be a header", a.Header)
+	}
+	switch strings.ToLower(a.Header) {
+	case "host", "connection", "content-length", "content-type", "content-encoding", "transfer-encoding", "te", "trailer",
+		"upgrade", "keep-alive", "accept-encoding", "expect", "cookie", "proxy-authorization", "proxy-connection":
+		return invalid("header %s cannot carry a key", a.Header)
+	}
+	return nil
+}
+
+// parseBase fills Base, Unix and Exempt from BaseURL.
+func (u *Upstream) parseBase() error {
+	u.Base, u.Unix, u.Exempt = nil, "", false
+	if socket, ok := strings.CutPrefix(u.BaseURL, "unix:"); ok {
+		if !filepath.IsAbs(socket) || filepath.Clean(socket) != socket || len(socket) > 107 {
+			return invalid("base %.120q: write unix: and an absolute path of at most 107 bytes", u.BaseURL)
+		}
+		u.Base, u.Unix, u.Exempt = &url.URL{Scheme: "http", Host: u.Name + ".unix"}, socket, true
+		return nil
+	}
+	base, err := url.Parse(u.BaseURL)
+	if err != nil || base.Host == "" || len(u.BaseURL) > 1024 {
+		return invalid("base %.120q is not an absolute URL", u.BaseURL)
+	}
+	if base.User != nil || base.RawQuery != "" || base.ForceQuery || base.Fragment != "" || base.Opaque != "" {
+		return invalid("base URL must not carry a user, a query or a fragment")
+	}
+	host, literal, exempt, err := baseHost(base)
+	if err != nil {
+		return err
+	}
+	if base.Scheme != "https" && (base.Scheme != "http" || !exempt) {
+		return invalid("base %.120q: use https; http is for a literal loopback address with a port", u.BaseURL)
+	}
+	dir, err := CanonicalPath(strings.TrimSuffix(base.EscapedPath(), "/"))
+	if err != nil {
+		return invalid("base path: %v", err)
+	}
+	u.Base, u.Exempt = &url.URL{Scheme: base.Scheme, Host: joinHost(host, literal, base.Port()), Path: dir}, exempt
+	return nil
+}
+
+func baseHost(base *url.URL) (host string, literal netip.Addr, exempt bool, err error) {
+	if p := base.Port(); p != "" {
+		if n, err := strconv.ParseUint(p, 10, 16); err != nil || n == 0 || strconv.FormatUint(n, 10) != p {
+			return "", netip.Addr{}, false, invalid("port %.10q is not a port", p)
+		}
+	}
+	host, literal, err = netguard.CheckHost(base.Hostname())
+	if err != nil {
+		return "", netip.Addr{}, false, invalid("%v", err)
+	}
+	exempt = literal.IsValid() && literal.IsLoopback() && !literal.Is4In6() && base.Port() != ""
+	return host, literal, exempt, nil
+}
+
+func joinHost(host string, literal netip.Addr, port string) string {
+	if literal.Is6() {
+		host = "[" + host + "]"
+	}
+	if port != "" {
+		host += ":" + port
+	}
+	return host
+}
+
+// DialAddress is the host and port the transport will ask the dialer for.
+func DialAddress(u *url.URL) string {
+	if u.Port() != "" {
+		return u.Host
+	}
+	if u.Scheme == "https" {
+		return u.Host + ":443"
+	}
+	return u.Host + ":80"
+}
+
+// CanonicalPath returns an escaped path as it will be sent, or refuses it. What
+// is refused could be read in two ways: escapes of characters that need none
+// or that a second reader might take for a separator, dot segments, doubled or
+// backward slashes, parameters after ";", controls and bytes beyond ASCII.
+func CanonicalPath(escaped string) (string, error) {
+	if escaped == "" {
+		return "", nil
+	}
+	if escaped[0] != '/' {
+		return "", errors.New("path does not begin with a slash")
+	}
+	for i := 0; i < len(escaped); i++ {
+		c := escaped[i]
+		switch {
+		case c <= ' ' || c > '~':
+			return "", errors.New("path holds a control, a blank or a byte beyond ASCII")
+		case c == '\\' || c == ';' || c == '#' || c == '?' || c == '"' || c == '<' || c == '>' || c == '^' || c == '`' || c == '{' || c == '}' || c == '|':
+			return "", fmt.Errorf("path holds %q", c)
+		case c != '%':
+			continue
+		case i+2 >= len(escaped):
+			return "", errors.New("path ends inside an escape")
+		}
+		n, err := strconv.ParseUint(escaped[i+1:i+3], 16, 8)
+		if err != nil || !mayEscape(byte(n)) {
+			return "", fmt.Errorf("path holds the escape %q", escaped[i:i+3])
+		}
+		i += 2
+	}
+	decoded, err := url.PathUnescape(escaped)
+	if err != nil {
+		return "", err
+	}
+	if clean := path.Clean(decoded); clean != decoded && clean+"/" != decoded {
+		return "", errors.New("path holds an empty or a dot segment")
+	}
+	return decoded, nil
+}
+
+// mayEscape: a blank and bytes of UTF-8 beyond ASCII need an escape and mean
+// nothing but themselves. Everything else is written as it is or not at all.
+func mayEscape(c byte) bool { return c == ' ' || c >= 0x80 }
