@@ -201,7 +201,6 @@ func (p *parser) file(f *File, c counts) error {
 	room := budget{lines: p.limits.FileLines, bytes: min(p.limits.FileBytes, p.left)}
 	before := room.bytes
 	var added, deleted int
-	binary := false
 	for i := range parts {
 		h, err := p.header(f)
 		if err != nil {
@@ -210,7 +209,6 @@ func (p *parser) file(f *File, c counts) error {
 		if err := h.check(f, i, parts); err != nil {
 			return err
 		}
-		binary = binary || h.binary
 		a, d, err := p.hunks(f, &room)
 		if err != nil {
 			return err
@@ -218,7 +216,12 @@ func (p *parser) file(f *File, c counts) error {
 		added, deleted = added+a, deleted+d
 	}
 	p.left -= before - room.bytes
-	if added != c.added || deleted != c.deleted {
+	if parts == 2 {
+		// Counted as one change by numstat, shown as two: the lines shown count.
+		p.set.Added += added - f.Added
+		p.set.Deleted += deleted - f.Deleted
+		f.Added, f.Deleted = added, deleted
+	} else if added != c.added || deleted != c.deleted {
 		return fmt.Errorf("%w: patch has +%d -%d, counts say +%d -%d", ErrFormat, added, deleted, c.added, c.deleted)
 	}
 	if f.Kind == "text" && isLFS(*f) {
@@ -238,7 +241,6 @@ type budget struct {
 // header is what a patch says about its file before the first hunk.
 type header struct {
 	old, new string // object ids of the index line
-	binary   bool
 }
 
 // check compares a header with the raw entry it belongs to.
@@ -287,7 +289,7 @@ func (p *parser) header(f *File) (header, error) {
 				return h, fmt.Errorf("%w: %.200q", ErrFormat, s)
 			}
 		case strings.HasPrefix(s, "Binary files ") && strings.HasSuffix(s, " differ"):
-			h.binary = true
+			// nothing to read: numstat said so too
 		case !isExtended(s):
 			return h, nil
 		}

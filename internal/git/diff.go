@@ -55,7 +55,13 @@ func (st *Store) Stat(ctx context.Context, from, to string) (files, added, delet
 	if err != nil {
 		return 0, 0, 0, st.explain(fmt.Sprintf("diff %s..%s", from, to), err)
 	}
-	return len(set.Files), set.Added, set.Deleted, nil
+	for _, f := range set.Files {
+		if f.Status == "type-changed" { // counted by what a diff shows of it
+			set, err = st.Diff(ctx, from, to, DiffOptions{})
+			break
+		}
+	}
+	return len(set.Files), set.Added, set.Deleted, err
 }
 
 func (st *Store) pair(ctx context.Context, from, to string) (a, b string, err error) {
