@@ -36,6 +36,9 @@ func (s *Service) RunCI(ctx context.Context, key string) (CI, error) {
 	if err := s.stopGate(ctx, t.ID); err != nil {
 		return CI{}, err
 	}
+	if s.life.Err() != nil {
+		return CI{}, refuse(Unavailable, "shutting_down", "start moeca again", "the host is shutting down")
+	}
 	id := s.NewID()
 	p := f.review.Preview
 	err = s.change(ctx, func(c *change) error {
@@ -71,8 +74,12 @@ func (s *Service) startGate(t Task, id string, f *facts) {
 	ctx, cancel := context.WithCancelCause(s.life)
 	a := &active{cancel: cancel, done: make(chan struct{})}
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed { // recovered as interrupted at the next start
+		cancel(nil)
+		return
+	}
 	s.gates[t.ID] = a
-	s.mu.Unlock()
 	s.bg.Go(func() {
 		defer func() {
 			cancel(nil)

@@ -3,7 +3,6 @@ package board
 import (
 	"context"
 	"crypto/ed25519"
-	"errors"
 	"log/slog"
 	"time"
 
@@ -33,7 +32,7 @@ type Store interface {
 	// Preview merges without touching any ref.
 	Preview(ctx context.Context, target, head string) (git.Preview, error)
 	// Land makes exactly p.ResultTree a commit with the parents p.TargetOID and
-	// p.Head and moves the target to it, or refuses with ErrMoved when the
+	// p.Head and moves the target to it, or refuses with git.ErrMoved when the
 	// target is not at p.TargetOID any more.
 	Land(ctx context.Context, p git.Preview, message string, who git.Identity) (string, error)
 	// Landed finds the commit Land made of p in the target's history, or "".
@@ -42,15 +41,13 @@ type Store interface {
 	Release(ctx context.Context, name string) error
 }
 
-// ErrMoved is Land's refusal: the target is not where the preview saw it.
-var ErrMoved = errors.New("the target branch moved")
-
 // Repositories opens both. Its errors are Errors.
 type Repositories interface {
 	Open(ctx context.Context, path string) (Source, error)
 	Store(ctx context.Context, repoID string, s Source) (Store, error)
-	// Discard removes a tree directory; deletion itself happens later.
+	// Discard takes a tree directory away at once; Reap deletes what was.
 	Discard(dir string) error
+	Reap(ctx context.Context) error
 }
 
 // Ledger appends rows to the audit log. It returns after the row is durable.

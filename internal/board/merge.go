@@ -142,13 +142,13 @@ func (s *Service) notLanded(ctx context.Context, st Store, m merge, cause error)
 		return err
 	}
 	why := fmt.Sprintf("not merged: %v", cause)
-	if errors.Is(cause, ErrMoved) {
+	if errors.Is(cause, git.ErrMoved) {
 		why = m.preview.Target + " moved before the merge; nothing was merged"
 	}
 	if err := s.backToReview(ctx, m, why); err != nil {
 		return wrap("merge task", errors.Join(cause, err))
 	}
-	if errors.Is(cause, ErrMoved) {
+	if errors.Is(cause, git.ErrMoved) {
 		return refuse(Conflict, "target_moved", "look at the review again and approve what is there now", "%s", why)
 	}
 	return &Error{Kind: Unavailable, Code: "merge_failed", Err: cause, Message: "git did not merge; the target was not touched",

@@ -42,6 +42,7 @@ func (s *Service) Recover(ctx context.Context) error {
 	note("gates", s.recoverGates(ctx))
 	note("merges", s.recoverMerges(ctx))
 	note("trees", s.removeLeftovers(ctx))
+	s.reap()
 	s.admit()
 	return errors.Join(errs...)
 }

@@ -56,7 +56,8 @@ func (s *Service) RunTask(ctx context.Context, key string) (Run, error) {
 		return Run{}, wrap("queue run", err)
 	}
 	if t.Attempt != nil {
-		s.discardTree(ctx, t.Attempt.ID, false)
+		s.discardTree(ctx, t.Attempt.ID)
+		s.reap()
 	}
 	s.admit()
 	return s.Run(ctx, id)
@@ -394,12 +395,27 @@ func (s *Service) discardTrees(ctx context.Context, task string) {
 		return
 	}
 	for _, a := range all {
-		s.discardTree(ctx, a.ID, false)
+		s.discardTree(ctx, a.ID)
 	}
+	s.reap()
+}
+
+// reap deletes discarded trees in the background.
+func (s *Service) reap() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	s.bg.Go(func() {
+		if err := s.Repos.Reap(s.life); err != nil && s.life.Err() == nil {
+			s.Logger.Warn("discarded trees not deleted", slog.Any("error", err))
+		}
+	})
 }
 
 // discardTree removes an attempt's tree unless it is the only copy of its work.
-func (s *Service) discardTree(ctx context.Context, attempt string, force bool) {
+func (s *Service) discardTree(ctx context.Context, attempt string) {
 	dir := s.treeDir(attempt)
 	if _, err := os.Lstat(dir); err != nil {
 		return
@@ -412,7 +428,7 @@ func (s *Service) discardTree(ctx context.Context, attempt string, force bool) {
 	if err == nil {
 		err = json.Unmarshal([]byte(state), &st)
 	}
-	if err == nil && (force || st.Snapshot != nil || !st.Tree) {
+	if err == nil && (st.Snapshot != nil || !st.Tree) {
 		err = s.Repos.Discard(dir)
 	}
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -184,26 +185,21 @@ func (x *execution) snapshot(ctx context.Context) (*Snapshot, error) {
 	return s, x.journal
 }
 
-// branch gives commit the job's branch, or one beside it when a branch of that
-// name is there already and is not ours.
+// branch gives commit the job's branch, or one beside it when a branch is in
+// the way that is not ours: one of the same name, or one named "moeca", which
+// leaves no room below it.
 func (x *execution) branch(ctx context.Context, commit string) (string, error) {
-	var err error
-	for _, name := range []string{x.job.Branch, x.job.Branch + "-" + x.job.Run} {
-		if err = x.job.Trees.CreateBranch(ctx, name, commit); err == nil {
+	var errs []error
+	for _, name := range []string{
+		x.job.Branch, x.job.Branch + "-" + x.job.Run, strings.ReplaceAll(x.job.Branch, "/", "-") + "-" + x.job.Run,
+	} {
+		err := x.job.Trees.CreateBranch(ctx, name, commit)
+		if err == nil {
 			return name, nil
 		}
-		if !errors.Is(err, ErrBranchExists) {
-			return "", err
-		}
-		at, errAt := x.job.Trees.Branch(ctx, name)
-		if errAt != nil {
-			return "", errAt
-		}
-		if at == commit {
-			return name, nil
-		}
+		errs = append(errs, err)
 	}
-	return "", err
+	return "", errors.Join(errs...)
 }
 
 // when is the time of the commit: when the last sandbox ended, else when the

@@ -46,11 +46,9 @@ type Trees interface {
 	Snapshot(ctx context.Context, r SnapshotRequest) (git.SnapshotResult, error)
 	// Hold keeps oid reachable under refs/moeca/<name>, replacing what was there.
 	Hold(ctx context.Context, name, oid string) error
-	// CreateBranch makes a new branch of the user's repository, or returns
-	// ErrBranchExists.
+	// CreateBranch makes a new branch of the user's repository. A branch that
+	// stands at oid already is success, one that stands elsewhere an error.
 	CreateBranch(ctx context.Context, branch, oid string) error
-	// Branch returns where a branch stands, or "" when there is none.
-	Branch(ctx context.Context, branch string) (string, error)
 	// Stat counts what changed between two commits or trees.
 	Stat(ctx context.Context, from, to string) (files, added, deleted int, err error)
 }
@@ -64,9 +62,6 @@ type SnapshotRequest struct {
 	Cache   string // file the snapshot may use to avoid reading files again
 	When    time.Time
 }
-
-// ErrBranchExists is CreateBranch's refusal.
-var ErrBranchExists = errors.New("the branch exists")
 
 // Gateway is the part of the gateway's admin interface a run needs.
 type Gateway interface {

@@ -323,7 +323,7 @@ func (f *follower) measured(exit sandbox.Exit, waitErr error) result {
 	case exit.Cause == sandbox.CauseLost:
 		return failed("the sandbox was lost: %s", clip(exit.Detail))
 	case f.done != nil && f.done.Error:
-		return failed("the agent gave up: %s", clip(f.done.Text))
+		return failed("the agent gave up: %s", clip(f.done.Cause+" "+f.done.Text))
 	case exit.Code != 0 || exit.Cause != sandbox.CauseDone:
 		return failed("the agent ended with exit code %d (%s) %s", exit.Code, exit.Cause, clip(exit.Detail))
 	case f.done == nil:
