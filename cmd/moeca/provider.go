@@ -1,0 +1,152 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"golang.org/x/term"
+
+	"moeca/internal/hostapi"
+)
+
+type providerCmd struct {
+	List   providerList   `cmd:"" help:"List providers; keys are never shown."`
+	Add    providerAdd    `cmd:"" help:"Add or change a provider."`
+	SetKey providerSetKey `cmd:"" help:"Set the key of a provider; it is read from the terminal or standard input, never from the command line."`
+	Remove providerRemove `cmd:"" help:"Remove a provider and its key."`
+}
+
+type providerList struct{}
+
+// Run lists providers.
+func (providerList) Run(e *env) error {
+	c, done, err := e.connect()
+	if err != nil {
+		return err
+	}
+	defer done()
+	var list []hostapi.Provider
+	if err := c.do(e.ctx, "GET", "/api/providers", nil, &list); err != nil {
+		return err
+	}
+	if e.cli.JSON {
+		return e.print(list)
+	}
+	w := tabwriter.NewWriter(e.stdout, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tKIND\tKEY\tMODELS\tBASE URL")
+	for _, p := range list {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", p.Name, kindWords(p), keyWords(p), strings.Join(p.Models, " "), p.BaseURL)
+	}
+	return w.Flush()
+}
+
+func kindWords(p hostapi.Provider) string {
+	switch {
+	case p.Scripted:
+		return "scripted model"
+	case !p.Runnable:
+		return p.Kind + " (clients only)"
+	}
+	return p.Kind
+}
+
+func keyWords(p hostapi.Provider) string {
+	switch {
+	case p.Scripted:
+		return "canary"
+	case !p.HasSecret:
+		return "none"
+	case p.SetAt != nil:
+		return "set " + p.SetAt.Local().Format("2006-01-02") + " in " + p.KeptIn
+	}
+	return "set in " + p.KeptIn
+}
+
+type providerAdd struct {
+	Name    string   `arg:"" help:"Name; also its route at the gateway."`
+	BaseURL *string  `name:"base-url" help:"Where requests go." placeholder:"URL"`
+	Kind    *string  `help:"anthropic, openai, gemini or custom."`
+	Model   []string `help:"A model it offers; repeat for more."`
+	Header  *string  `help:"Header the key is injected into."`
+	Prefix  *string  `help:"What stands before the key in that header."`
+}
+
+// Run adds or changes a provider.
+func (p *providerAdd) Run(e *env) error {
+	c, done, err := e.connect()
+	if err != nil {
+		return err
+	}
+	defer done()
+	in := hostapi.ProviderInput{Kind: p.Kind, BaseURL: p.BaseURL, Header: p.Header, Prefix: p.Prefix}
+	if len(p.Model) > 0 {
+		in.Models = &p.Model
+	}
+	return e.changeProvider(c, "PUT", p.Name, "", in)
+}
+
+func (e *env) changeProvider(c *client, method, name, suffix string, in any) error {
+	var out hostapi.Provider
+	if err := c.asPerson(e.ctx, method, "/api/providers/"+url.PathEscape(name)+suffix, in, &out); err != nil {
+		return err
+	}
+	if e.cli.JSON {
+		return e.print(out)
+	}
+	fmt.Fprintf(e.stdout, "%s: %s, key %s\n", out.Name, kindWords(out), keyWords(out))
+	return nil
+}
+
+type providerSetKey struct {
+	Name  string `arg:"" help:"Name of the provider."`
+	Clear bool   `help:"Remove the key."`
+}
+
+// Run reads a key without echo where there is a terminal.
+func (p *providerSetKey) Run(e *env) error {
+	key := ""
+	if !p.Clear {
+		var err error
+		if key, err = e.readKey(); err != nil {
+			return err
+		}
+		if key == "" {
+			return fail(exitUsage, "no_key", "type it, or send it on standard input", "no key was given")
+		}
+	}
+	c, done, err := e.connect()
+	if err != nil {
+		return err
+	}
+	defer done()
+	return e.changeProvider(c, "PUT", p.Name, "/secret", map[string]string{"value": key})
+}
+
+func (e *env) readKey() (string, error) {
+	if f, ok := e.stdin.(*os.File); ok && isTerminal(f) {
+		fmt.Fprint(e.stderr, "key (not shown): ")
+		raw, err := term.ReadPassword(int(f.Fd()))
+		fmt.Fprintln(e.stderr)
+		return strings.TrimSpace(string(raw)), err
+	}
+	raw, err := io.ReadAll(io.LimitReader(e.stdin, 16<<10))
+	return strings.TrimSpace(string(raw)), err
+}
+
+type providerRemove struct {
+	Name string `arg:"" help:"Name of the provider."`
+}
+
+// Run removes a provider.
+func (p *providerRemove) Run(e *env) error {
+	c, done, err := e.connect()
+	if err != nil {
+		return err
+	}
+	defer done()
+	return c.asPerson(e.ctx, "DELETE", "/api/providers/"+url.PathEscape(p.Name), nil, nil)
+}

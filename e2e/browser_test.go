@@ -1,0 +1,66 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"moeca/internal/testreq"
+)
+
+// TestJobInABrowser performs the whole job by clicking, in Chromium, against
+// the real host. The clicks are in ui/e2e.
+func TestJobInABrowser(t *testing.T) {
+	needDriver(t, "native")
+	chromium, err := findChromium()
+	testreq.Need(t, "chromium", err)
+	node, err := exec.LookPath("node")
+	testreq.Need(t, "chromium", err)
+	_ = node
+	dir := shortDir(t)
+	repo := smallRepo(t, dir)
+	s := serve(t, dir, "native")
+
+	cmd := exec.Command("npm", "run", "--silent", "e2e")
+	cmd.Dir = filepath.Join("..", "ui")
+	cmd.Env = append(os.Environ(),
+		"MOECA_URL="+s.launchURL(), "MOECA_REPO="+repo, "MOECA_CHROMIUM="+chromium,
+		"MOECA_SCREENSHOTS="+screenshots(t))
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s\nhost:\n%s", err, out, s.stderr.String())
+	}
+	t.Logf("%s", out)
+	mustVerify(t, s)
+}
+
+// launchURL makes a new single-use URL the way `moeca open` does.
+func (s *server) launchURL() string {
+	s.t.Helper()
+	var out struct {
+		Launch string `json:"launch_token"`
+	}
+	s.call("POST", "/api/auth/launch", nil, &out)
+	return s.base + "/#launch=" + out.Launch
+}
+
+// screenshots is where pictures go: a directory of the caller's, so that
+// somebody can look at them, or one that is thrown away.
+func screenshots(t *testing.T) string {
+	if dir := os.Getenv("MOECA_SCREENSHOTS"); dir != "" {
+		return dir
+	}
+	return t.TempDir()
+}
+
+func findChromium() (string, error) {
+	var err error
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		var path string
+		if path, err = exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", err
+}

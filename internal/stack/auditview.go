@@ -1,0 +1,238 @@
+package stack
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"moeca/internal/audit"
+	"moeca/internal/board"
+	"moeca/internal/hostapi"
+)
+
+// AuditView reads the log the gateway writes. It opens the files read-only and
+// takes no lock, so that reading and verifying never hold up traffic. It also
+// remembers the furthest head it has seen, which a verification must reach.
+type AuditView struct {
+	dir string
+
+	mu     sync.Mutex
+	reader *audit.Reader
+	pin    *audit.Head
+}
+
+func newAuditView(dir string) *AuditView { return &AuditView{dir: dir} }
+
+// open returns the reader with everything new picked up, and the last row.
+func (v *AuditView) open() (*audit.Reader, int64, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.reader == nil {
+		r, err := audit.OpenReader(v.dir)
+		if err != nil {
+			return nil, 0, unreadable(err)
+		}
+		v.reader = r
+	}
+	last, err := v.reader.Refresh()
+	if err != nil {
+		return nil, 0, unreadable(err)
+	}
+	return v.reader, last, nil
+}
+
+// scanLimit bounds how many rows one page may look at for a filter; the page
+// then ends early and says where to go on.
+const scanLimit = 20_000
+
+// Page implements hostapi.AuditLog.
+func (v *AuditView) Page(ctx context.Context, q hostapi.AuditQuery) (hostapi.AuditPage, error) {
+	r, last, err := v.open()
+	if err != nil {
+		return hostapi.AuditPage{}, err
+	}
+	page := hostapi.AuditPage{Total: last}
+	seq := last
+	if q.Before > 0 {
+		seq = min(last, q.Before-1)
+	}
+	text := strings.ToLower(q.Text)
+	for scanned := 0; seq > 0 && len(page.Items) < q.Limit && scanned < scanLimit; scanned++ {
+		if err := ctx.Err(); err != nil {
+			return page, err
+		}
+		rec, hash, err := r.At(seq)
+		if err != nil {
+			return page, unreadable(err)
+		}
+		row := rowOf(rec, hash)
+		if matches(row, q, text) {
+			page.Items = append(page.Items, row)
+		}
+		seq--
+	}
+	if seq > 0 {
+		page.Next = seq + 1
+	}
+	return page, nil
+}
+
+func matches(row hostapi.AuditRow, q hostapi.AuditQuery, text string) bool {
+	if q.Kind != "" && row.Kind != q.Kind || q.Task != "" && row.Task != q.Task || q.Run != "" && row.Run != q.Run {
+		return false
+	}
+	if text == "" {
+		return true
+	}
+	for _, s := range []string{row.Target, row.Upstream, row.Model, row.Gate, row.Reason, row.Subject, row.Detail, row.Agent, row.Result, row.Method} {
+		if strings.Contains(strings.ToLower(s), text) {
+			return true
+		}
+	}
+	return false
+}
+
+// Entry implements hostapi.AuditLog.
+func (v *AuditView) Entry(_ context.Context, seq int64) (hostapi.AuditRow, error) {
+	rec, hash, _, err := v.at(seq)
+	if err != nil {
+		return hostapi.AuditRow{}, err
+	}
+	return rowOf(rec, hash), nil
+}
+
+func (v *AuditView) at(seq int64) (audit.Record, audit.Hash, *audit.Reader, error) {
+	r, last, err := v.open()
+	if err != nil {
+		return audit.Record{}, audit.Hash{}, nil, err
+	}
+	if seq > last {
+		return audit.Record{}, audit.Hash{}, nil, &board.Error{Kind: board.NotFound, Code: "audit_row", Message: "the log has no such row", Next: "list the rows"}
+	}
+	rec, hash, err := r.At(seq)
+	if err != nil {
+		return rec, hash, r, unreadable(err)
+	}
+	return rec, hash, r, nil
+}
+
+// Bodies implements hostapi.AuditLog.
+func (v *AuditView) Bodies(_ context.Context, seq int64) (hostapi.AuditBodies, error) {
+	rec, _, r, err := v.at(seq)
+	if err != nil {
+		return hostapi.AuditBodies{}, err
+	}
+	return hostapi.AuditBodies{Request: bodyOf(r, rec.Request), Response: bodyOf(r, rec.Response)}, nil
+}
+
+func bodyOf(r *audit.Reader, ref *audit.BodyRef) *hostapi.AuditBody {
+	if ref == nil {
+		return nil
+	}
+	b := &hostapi.AuditBody{Size: ref.Size, Truncated: ref.Truncated}
+	if ref.Pack == 0 {
+		b.Problem = "nothing of it was kept"
+		return b
+	}
+	raw, err := r.Body(ref)
+	if err != nil {
+		b.Problem = err.Error()
+		return b
+	}
+	b.Binary = !utf8.Valid(raw)
+	b.Text = strings.ToValidUTF8(string(raw), "\uFFFD")
+	return b
+}
+
+// Verify implements hostapi.AuditLog: the whole log, bodies too, and it must
+// reach the furthest head this process saw.
+func (v *AuditView) Verify(ctx context.Context) (audit.Report, error) {
+	v.mu.Lock()
+	pin := v.pin
+	v.mu.Unlock()
+	report, err := audit.Verify(ctx, v.dir, audit.VerifyOptions{Head: pin, Bodies: true})
+	if err != nil {
+		return report, unreadable(err)
+	}
+	return report, nil
+}
+
+// saw remembers a head the gateway reported.
+func (v *AuditView) saw(seq int64, hexHash string) {
+	raw, err := hex.DecodeString(hexHash)
+	if err != nil || len(raw) != audit.HashSize || seq == 0 {
+		return
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.pin == nil || v.pin.Seq < seq {
+		v.pin = &audit.Head{Seq: seq, Hash: audit.Hash(raw)}
+	}
+}
+
+func unreadable(err error) error {
+	if errors.Is(err, os.ErrNotExist) {
+		return &board.Error{Kind: board.NotFound, Code: "audit_none", Message: "there is no log yet", Next: "run a task first"}
+	}
+	return &board.Error{Kind: board.Unavailable, Code: "audit_unreadable", Message: "the log cannot be read: " + err.Error(), Next: "run `moeca audit verify` to see where it is broken"}
+}
+
+func rowOf(rec audit.Record, hash audit.Hash) hostapi.AuditRow {
+	row := hostapi.AuditRow{
+		Seq: rec.Seq, Time: rec.Time, Hash: hex.EncodeToString(hash[:]), Prev: hex.EncodeToString(rec.Prev[:]),
+		Kind: kindNames[rec.Kind], Source: sourceNames[rec.Source], Actor: actorNames[rec.Actor],
+		Session: rec.Attribution.Session, Run: rec.Attribution.Run, Stage: rec.Attribution.Stage,
+		Task: rec.Attribution.Task, Agent: rec.Attribution.Agent,
+		Ref: rec.Ref, Upstream: rec.Upstream, Method: rec.Method, Target: rec.Target,
+		Gate: rec.Gate, Reason: rec.Reason, Status: rec.Status, Result: rec.Result,
+		BytesIn: rec.BytesIn, BytesOut: rec.BytesOut, Duration: rec.Duration.Microseconds(),
+		Model: rec.Model, Input: rec.Usage.Input + rec.Usage.CacheRead + rec.Usage.CacheWrite5m + rec.Usage.CacheWrite1h,
+		Output: rec.Usage.Output, Scripted: rec.Scripted, Subject: rec.Subject, Detail: string(rec.Detail),
+		HasBody: rec.Request != nil || rec.Response != nil,
+	}
+	for _, ref := range []*audit.BodyRef{rec.Request, rec.Response} {
+		row.Partial = row.Partial || ref != nil && ref.Truncated
+	}
+	for _, a := range rec.Attrs {
+		if row.Attrs == nil {
+			row.Attrs = map[string]string{}
+		}
+		row.Attrs[a.Key] = a.Value
+	}
+	return row
+}
+
+var (
+	kindNames = map[audit.Kind]string{
+		audit.KindIntent: "intent", audit.KindOutcome: "outcome", audit.KindRefusal: "refusal",
+		audit.KindAdmin: "admin", audit.KindApproval: "approval", audit.KindMerge: "merge",
+		audit.KindFetch: "fetch", audit.KindSystem: "system", audit.KindCI: "ci",
+	}
+	sourceNames = map[audit.Source]string{
+		audit.SourceGateway: "gateway", audit.SourceHost: "host", audit.SourceRegistry: "registry",
+	}
+	actorNames = map[audit.Actor]string{
+		audit.ActorAgent: "agent", audit.ActorPerson: "person", audit.ActorHost: "host", audit.ActorService: "service",
+	}
+)
+
+// ReadAudit reads the log of a data directory, whether or not a host runs on
+// it.
+func ReadAudit(data string) *AuditView { return newAuditView(filepath.Join(data, "audit")) }
+
+// Refresh and At make the view the board's reader.
+func (v *AuditView) Refresh() (int64, error) {
+	_, last, err := v.open()
+	return last, err
+}
+
+// At returns one row.
+func (v *AuditView) At(seq int64) (audit.Record, audit.Hash, error) {
+	rec, hash, _, err := v.at(seq)
+	return rec, hash, err
+}

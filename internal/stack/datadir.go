@@ -1,0 +1,132 @@
+package stack
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// layoutVersion is the version of the data directory this program writes.
+const layoutVersion = 1
+
+// Errors of OpenDataDir. Their text says what to do.
+var (
+	ErrLocked = errors.New("another moeca is using this data directory: use that one, stop it, or choose another with --data")
+	ErrNewer  = errors.New("this data directory was written by a newer moeca: nothing was changed; start the newer version, or choose another directory with --data")
+)
+
+// DataDir is an opened and locked data directory.
+type DataDir struct {
+	Path string
+	ID   string // random, made with the directory; owner label of its sandboxes
+	lock *os.File
+}
+
+// layout is the content of format.json.
+type layout struct {
+	Version int    `json:"version"`
+	ID      string `json:"id"`
+}
+
+// OpenDataDir creates the directory when it is missing and takes its lock. It
+// changes nothing in a directory of another version, or one that is locked.
+func OpenDataDir(path string) (*DataDir, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("data directory %s: %w", path, err)
+	}
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return nil, fmt.Errorf("data directory %s: %w", path, err)
+	}
+	if path, err = filepath.EvalSymlinks(path); err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	lock, err := os.OpenFile(filepath.Join(path, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("data directory %s: %w", path, err)
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		lock.Close()
+		return nil, fmt.Errorf("data directory %s: %w", path, ErrLocked)
+	}
+	d := &DataDir{Path: path, lock: lock}
+	if err := d.readLayout(); err != nil {
+		lock.Close()
+		return nil, fmt.Errorf("data directory %s: %w", path, err)
+	}
+	for _, sub := range []string{"audit", "trees", "trash", "git", "images", "run", "logs", "secrets"} {
+		if err := os.MkdirAll(d.Join(sub), 0o700); err != nil {
+			lock.Close()
+			return nil, fmt.Errorf("data directory %s: %w", path, err)
+		}
+	}
+	return d, nil
+}
+
+// Join names a file of the directory.
+func (d *DataDir) Join(elem ...string) string {
+	return filepath.Join(append([]string{d.Path}, elem...)...)
+}
+
+// Close gives the lock back.
+func (d *DataDir) Close() error { return d.lock.Close() }
+
+func (d *DataDir) readLayout() error {
+	file := filepath.Join(d.Path, "format.json")
+	raw, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		var id [8]byte
+		rand.Read(id[:])
+		d.ID = hex.EncodeToString(id[:])
+		return writeJSON(file, layout{Version: layoutVersion, ID: d.ID})
+	}
+	if err != nil {
+		return err
+	}
+	var l layout
+	if err := json.Unmarshal(raw, &l); err != nil || l.ID == "" {
+		return fmt.Errorf("format.json cannot be read (%w): restore it from a backup, or choose another directory with --data", errors.Join(err, fs.ErrInvalid))
+	}
+	if l.Version > layoutVersion {
+		return ErrNewer
+	}
+	d.ID = l.ID
+	return nil
+}
+
+// writeJSON replaces a file in one step, mode 0600.
+func writeJSON(file string, v any) error {
+	raw, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	return writeFile(file, append(raw, '\n'), 0o600)
+}
+
+// writeFile replaces a file in one step and makes it durable.
+func writeFile(file string, content []byte, mode fs.FileMode) error {
+	tmp, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name())
+	if _, err = tmp.Write(content); err == nil {
+		err = tmp.Chmod(mode)
+	}
+	if err == nil {
+		err = tmp.Sync()
+	}
+	if cerr := tmp.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), file)
+}

@@ -1,0 +1,184 @@
+package stack
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+
+	"moeca/internal/gateway/gatewayapi"
+	"moeca/internal/sandbox/docker"
+)
+
+// Gateway is the running gateway as the host sees it: its admin client, its
+// append client, and where its loopback listener is.
+type Gateway struct {
+	Admin  *gatewayapi.Client
+	Append *gatewayapi.AppendClient
+
+	stop func(context.Context)
+
+	mu       sync.Mutex
+	boot     string
+	endpoint endpoint
+}
+
+// endpoint is what the gateway writes when it is ready.
+type endpoint struct {
+	Address string `json:"address"`
+	PID     int    `json:"pid"`
+}
+
+// gatewayConfig is the file the gateway reads; cmd/moeca-gateway documents it.
+type gatewayConfig struct {
+	Data           string       `json:"data"`
+	AdminSocket    string       `json:"admin_socket"`
+	AppendSocket   string       `json:"append_socket"`
+	Listen         string       `json:"listen,omitempty"`
+	EndpointsFile  string       `json:"endpoints_file"`
+	AdminTokenHash string       `json:"admin_token_hash"`
+	Credentials    []credential `json:"append_credentials"`
+	SocketGID      int          `json:"socket_gid"`
+	ScriptedSocket string       `json:"scripted_socket,omitempty"`
+	Landlock       bool         `json:"landlock"`
+	ParentPID      int          `json:"parent_pid"`
+}
+
+type credential struct {
+	Name   string   `json:"name"`
+	Source string   `json:"source"`
+	Hash   string   `json:"hash"`
+	Kinds  []string `json:"kinds"`
+}
+
+// gatewayParams is what a start needs to know.
+type gatewayParams struct {
+	data    *DataDir
+	runtime *Runtime
+	id      Identity
+	binary  string
+	listen  string // loopback address for token clients
+	docker  *docker.Driver
+	logger  *slog.Logger
+	onBoot  func(ctx context.Context, g *Gateway, again bool) error
+}
+
+// startGateway starts the gateway as a container where the Docker driver is
+// used, else as a process of its own under Landlock (DECISIONS 4). onBoot runs
+// at every start of it, before anyone uses it: keys are pushed there.
+func startGateway(ctx context.Context, p gatewayParams) (*Gateway, error) {
+	adminToken, appendToken := randomToken(), randomToken()
+	config := gatewayConfig{
+		Data:           p.data.Path,
+		AdminSocket:    p.runtime.Join("g", "admin.sock"),
+		AppendSocket:   p.runtime.Join("g", "append.sock"),
+		Listen:         p.listen,
+		EndpointsFile:  p.runtime.Join("g", "endpoints.json"),
+		AdminTokenHash: hashHex(adminToken),
+		Credentials: []credential{{
+			Name: "host", Source: "host", Hash: hashHex(appendToken),
+			Kinds: []string{"approval", "merge", "ci", "admin"},
+		}},
+		SocketGID:      -1,
+		ScriptedSocket: p.runtime.Join("m", "scripted.sock"),
+		Landlock:       p.docker == nil,
+		ParentPID:      os.Getpid(),
+	}
+	if p.id.Root {
+		config.SocketGID = p.id.GatewayGID
+	}
+	if p.docker != nil {
+		config.ParentPID = 0 // another pid namespace; the container is swept by its label
+		config.Listen = containerListen
+	}
+	file := p.runtime.Join("g", "config.json")
+	if err := writeJSON(file, config); err != nil {
+		return nil, fmt.Errorf("gateway configuration: %w", err)
+	}
+	g := &Gateway{
+		Admin:  gatewayapi.NewClient(config.AdminSocket, adminToken),
+		Append: gatewayapi.NewAppendClient(config.AppendSocket, appendToken),
+	}
+	if p.docker != nil {
+		return g, g.startContainer(ctx, p, config, file)
+	}
+	return g, g.startProcess(ctx, p, config, file)
+}
+
+func (g *Gateway) startProcess(ctx context.Context, p gatewayParams, config gatewayConfig, file string) error {
+	proc := &process{
+		name:   "moeca-gateway",
+		argv:   []string{p.binary, "-config", file},
+		logTo:  p.data.Join("logs", "gateway.log"),
+		logger: p.logger,
+		ready:  func(ctx context.Context) error { return g.check(ctx) },
+		onUp:   func(ctx context.Context) error { return g.booted(ctx, p, config) },
+	}
+	g.stop = func(context.Context) { proc.stop() }
+	return proc.start(ctx)
+}
+
+// check asks the gateway for its health; an answer means it is up, even where
+// its log cannot be written, which Health says and the UI shows.
+func (g *Gateway) check(ctx context.Context) error {
+	_, err := g.Admin.Health(ctx)
+	return err
+}
+
+// booted runs after every start of the gateway.
+func (g *Gateway) booted(ctx context.Context, p gatewayParams, config gatewayConfig) error {
+	health, err := g.Admin.Health(ctx)
+	if err != nil {
+		return err
+	}
+	var e endpoint
+	if raw, err := os.ReadFile(config.EndpointsFile); err == nil {
+		if err := json.Unmarshal(raw, &e); err != nil {
+			return fmt.Errorf("gateway endpoints: %w", err)
+		}
+	}
+	g.mu.Lock()
+	again := g.boot != "" && g.boot != health.Boot
+	g.boot, g.endpoint = health.Boot, e
+	g.mu.Unlock()
+	return p.onBoot(ctx, g, again)
+}
+
+// Address is the loopback address for clients with a session token.
+func (g *Gateway) Address() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.endpoint.Address
+}
+
+// Close stops the gateway.
+func (g *Gateway) Close(ctx context.Context) {
+	if g.stop != nil {
+		g.stop(ctx)
+	}
+}
+
+func randomToken() string {
+	var b [32]byte
+	rand.Read(b[:])
+	return hex.EncodeToString(b[:])
+}
+
+func hashHex(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:])
+}
+
+var errNoBinary = errors.New("build it with `make build`")
+
+func (g *Gateway) setAddress(addr string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.endpoint.Address = addr
+}

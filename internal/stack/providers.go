@@ -1,0 +1,322 @@
+package stack
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"moeca/internal/board"
+	"moeca/internal/gateway/gatewayapi"
+	"moeca/internal/hostapi"
+	"moeca/internal/secret"
+)
+
+// DemoProvider is the name of the scripted model's upstream.
+const DemoProvider = "demo"
+
+// ScriptedModel is the one model of it.
+const ScriptedModel = "scripted-1"
+
+// Providers keeps the definitions in providers.json and the keys in the secret
+// store, and pushes both to the gateway, which holds them in memory only. It
+// is safe for concurrent use.
+type Providers struct {
+	file  string
+	store secret.Store
+	now   func() time.Time
+
+	mu      sync.Mutex
+	defs    map[string]definition
+	gateway *gatewayapi.Client // nil before the gateway runs
+}
+
+// definition is what is stored of a provider.
+type definition struct {
+	Kind    string     `json:"kind"`
+	BaseURL string     `json:"base_url"`
+	Models  []string   `json:"models"`
+	Header  string     `json:"auth_header"`
+	Prefix  string     `json:"auth_prefix"`
+	SetAt   *time.Time `json:"secret_set_at,omitempty"`
+}
+
+// builtIn are the providers every data directory has. They can be edited, and
+// come back when removed.
+func builtIn() map[string]definition {
+	return map[string]definition{
+		"anthropic": {Kind: "anthropic", BaseURL: "https://api.anthropic.com", Header: "x-api-key", Models: []string{}},
+		"openai":    {Kind: "openai", BaseURL: "https://api.openai.com", Header: "Authorization", Prefix: "Bearer ", Models: []string{}},
+		"gemini":    {Kind: "gemini", BaseURL: "https://generativelanguage.googleapis.com", Header: "x-goog-api-key", Models: []string{}},
+	}
+}
+
+// dialects an agent of this version speaks.
+var runnable = map[string]bool{"anthropic": true}
+
+func openProviders(file string, store secret.Store, now func() time.Time) (*Providers, error) {
+	p := &Providers{file: file, store: store, now: now, defs: builtIn()}
+	raw, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return p, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("providers: %w", err)
+	}
+	stored := map[string]definition{}
+	if err := json.Unmarshal(raw, &stored); err != nil {
+		return nil, fmt.Errorf("providers: %s is not readable (%w): repair or remove it; keys are kept elsewhere and stay", file, err)
+	}
+	maps.Copy(p.defs, stored)
+	return p, nil
+}
+
+// attach names the gateway that changes are passed on to.
+func (p *Providers) attach(admin *gatewayapi.Client) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.gateway = admin
+}
+
+// push gives the gateway every definition and key; it runs at each start of it.
+func (p *Providers) push(ctx context.Context, admin *gatewayapi.Client, canary string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(p.defs)) {
+		if err := p.pushOne(ctx, admin, name); err != nil {
+			return fmt.Errorf("push provider %s: %w", name, err)
+		}
+	}
+	if err := admin.SetSecret(ctx, DemoProvider, canary); err != nil {
+		return fmt.Errorf("push provider %s: %w", DemoProvider, err)
+	}
+	return nil
+}
+
+func (p *Providers) pushOne(ctx context.Context, admin *gatewayapi.Client, name string) error {
+	def := p.defs[name]
+	_, err := admin.PutProvider(ctx, name, gatewayapi.ProviderPatch{
+		Kind: &def.Kind, BaseURL: &def.BaseURL, Models: &def.Models,
+		Auth: &gatewayapi.Auth{Header: def.Header, Prefix: def.Prefix},
+	})
+	if err != nil {
+		return err
+	}
+	key, err := p.store.Get(secretName(name))
+	if err != nil || key.Empty() {
+		return nil // no key is a state, not an error; List says so
+	}
+	return admin.SetSecret(ctx, name, key.Open())
+}
+
+// List implements hostapi.Providers. The scripted model comes first.
+func (p *Providers) List(ctx context.Context) ([]hostapi.Provider, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	used := map[string]gatewayapi.Provider{}
+	if p.gateway != nil {
+		known, err := p.gateway.Providers(ctx)
+		if err != nil {
+			return nil, unavailable(err)
+		}
+		for _, k := range known {
+			used[k.Name] = k
+		}
+	}
+	list := []hostapi.Provider{{
+		Name: DemoProvider, Kind: "anthropic", BaseURL: "", Models: []string{ScriptedModel},
+		Scripted: true, BuiltIn: true, Runnable: true, HasSecret: true,
+	}}
+	for _, name := range slices.Sorted(maps.Keys(p.defs)) {
+		list = append(list, p.view(name, used[name]))
+	}
+	return list, nil
+}
+
+func (p *Providers) view(name string, k gatewayapi.Provider) hostapi.Provider {
+	def := p.defs[name]
+	_, builtin := builtIn()[name]
+	v := hostapi.Provider{
+		Name: name, Kind: def.Kind, BaseURL: def.BaseURL, Models: slices.Clone(def.Models),
+		Header: def.Header, Prefix: def.Prefix, BuiltIn: builtin, Runnable: runnable[def.Kind],
+		LastUsed: k.Secret.LastUsed, KeptIn: p.store.Kind(),
+	}
+	if v.Models == nil {
+		v.Models = []string{}
+	}
+	if key, err := p.store.Get(secretName(name)); err == nil && !key.Empty() {
+		v.HasSecret, v.SetAt = true, def.SetAt
+	}
+	return v
+}
+
+var providerName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
+
+// reserved names are routes of the gateway that are no model provider.
+var reserved = []string{DemoProvider, "github", "jira", "trello", "notion", "rag", "fetch", "registry"}
+
+// Put implements hostapi.Providers: absent fields keep their value.
+func (p *Providers) Put(ctx context.Context, name string, in hostapi.ProviderInput) (hostapi.Provider, error) {
+	if !providerName.MatchString(name) || slices.Contains(reserved, name) {
+		return hostapi.Provider{}, invalid("provider_name", fmt.Sprintf("%q cannot be the name of a provider", name), "use lower-case letters, digits and dashes")
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	before, existed := p.defs[name]
+	def := merge(before, in)
+	if err := check(&def); err != nil {
+		return hostapi.Provider{}, err
+	}
+	p.defs[name] = def
+	if err := p.savePushed(ctx, name); err != nil {
+		if p.defs[name] = before; !existed {
+			delete(p.defs, name)
+		}
+		return hostapi.Provider{}, err
+	}
+	return p.view(name, gatewayapi.Provider{}), nil
+}
+
+func merge(def definition, in hostapi.ProviderInput) definition {
+	set := func(to *string, from *string) {
+		if from != nil {
+			*to = strings.TrimRight(*from, "\r\n\t")
+		}
+	}
+	set(&def.Kind, in.Kind)
+	set(&def.BaseURL, in.BaseURL)
+	set(&def.Header, in.Header)
+	set(&def.Prefix, in.Prefix)
+	if in.Models != nil {
+		def.Models = slices.Clone(*in.Models)
+	}
+	return def
+}
+
+// check completes a definition and refuses what cannot work.
+func check(def *definition) error {
+	if def.Kind == "" {
+		def.Kind = "custom"
+	}
+	if def.Header == "" {
+		def.Header = map[string]string{"anthropic": "x-api-key", "gemini": "x-goog-api-key"}[def.Kind]
+		if def.Header == "" {
+			def.Header, def.Prefix = "Authorization", "Bearer "
+		}
+	}
+	u, err := url.Parse(def.BaseURL)
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" ||
+		u.Scheme != "https" && u.Scheme != "http" {
+		return invalid("base_url", "the base URL must look like https://host/path, without a user, query or fragment", "correct the base URL")
+	}
+	return nil
+}
+
+// savePushed gives the gateway a changed definition, then keeps it.
+func (p *Providers) savePushed(ctx context.Context, name string) error {
+	if admin := p.gateway; admin != nil {
+		if err := p.pushOne(ctx, admin, name); err != nil {
+			return refusedBy(err)
+		}
+	}
+	return p.save()
+}
+
+func (p *Providers) save() error {
+	if err := writeJSON(p.file, p.defs); err != nil {
+		return fmt.Errorf("providers: %w", err)
+	}
+	return nil
+}
+
+// Delete implements hostapi.Providers.
+func (p *Providers) Delete(ctx context.Context, name string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, ok := p.defs[name]; !ok {
+		return notFound(name)
+	}
+	if _, ok := builtIn()[name]; ok {
+		return invalid("built_in", name+" is built in and cannot be removed", "clear its key instead")
+	}
+	if admin := p.gateway; admin != nil {
+		if err := admin.DeleteProvider(ctx, name); err != nil {
+			return refusedBy(err)
+		}
+	}
+	if err := p.store.Delete(secretName(name)); err != nil {
+		return fmt.Errorf("providers: remove key of %s: %w", name, err)
+	}
+	delete(p.defs, name)
+	return p.save()
+}
+
+// SetSecret implements hostapi.Providers. An empty value clears the key.
+func (p *Providers) SetSecret(ctx context.Context, name, value string) (hostapi.Provider, error) {
+	value = strings.TrimSpace(value)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	def, ok := p.defs[name]
+	if !ok {
+		return hostapi.Provider{}, notFound(name)
+	}
+	if strings.ContainsFunc(value, func(r rune) bool { return r < 0x21 || r > 0x7e }) {
+		return hostapi.Provider{}, invalid("secret", "a key is printable ASCII without spaces", "copy the key again")
+	}
+	if err := p.storeSecret(name, value); err != nil {
+		return hostapi.Provider{}, err
+	}
+	def.SetAt = nil
+	if value != "" {
+		now := p.now().UTC()
+		def.SetAt = &now
+	}
+	p.defs[name] = def
+	if err := p.save(); err != nil {
+		return hostapi.Provider{}, err
+	}
+	if admin := p.gateway; admin != nil {
+		if err := admin.SetSecret(ctx, name, value); err != nil {
+			return hostapi.Provider{}, refusedBy(err)
+		}
+	}
+	return p.view(name, gatewayapi.Provider{}), nil
+}
+
+func (p *Providers) storeSecret(name, value string) error {
+	if value == "" {
+		return p.store.Delete(secretName(name))
+	}
+	if err := p.store.Set(secretName(name), secret.New(value)); err != nil {
+		return fmt.Errorf("providers: keep key of %s: %w", name, err)
+	}
+	return nil
+}
+
+func secretName(provider string) string { return "provider/" + provider }
+
+func notFound(name string) error {
+	return &board.Error{Kind: board.NotFound, Code: "provider_unknown", Message: "there is no provider " + name, Next: "see `moeca provider list`"}
+}
+
+func invalid(code, message, next string) error {
+	return &board.Error{Kind: board.Invalid, Code: code, Message: message, Next: next}
+}
+
+func unavailable(err error) error {
+	return &board.Error{Kind: board.Unavailable, Code: "gateway", Message: "the gateway does not answer: " + err.Error(), Next: "see logs/gateway.log in the data directory"}
+}
+
+// refusedBy passes the gateway's own sentence on.
+func refusedBy(err error) error {
+	return &board.Error{Kind: board.Invalid, Code: "gateway_refused", Message: "the gateway refused: " + err.Error(), Next: "correct the definition"}
+}

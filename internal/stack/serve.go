@@ -1,0 +1,125 @@
+package stack
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"time"
+
+	"moeca/internal/hostapi"
+	"moeca/internal/web"
+)
+
+// Endpoints is what other programs of this user need to reach the host. The
+// token is a program's: it cannot approve, merge, or set a key.
+type Endpoints struct {
+	URL      string `json:"url"`
+	Token    string `json:"token"`
+	PID      int    `json:"pid"`
+	Gateway  string `json:"gateway"`  // loopback address for clients with a session token
+	Admin    string `json:"admin"`    // admin socket of the gateway
+	Registry string `json:"registry"` // empty: no registry proxy runs
+}
+
+// serve opens the host API and writes where it is.
+func (s *Stack) serve(context.Context) error {
+	l, err := listen(s.opts.Listen)
+	if err != nil {
+		return err
+	}
+	addr := l.Addr().String()
+	api := hostapi.New(hostapi.Deps{
+		Board: s.board, Bus: s.bus, Audit: s.audit, Providers: s.providers,
+		Status: s.Status, Doctor: func(ctx context.Context) hostapi.Doctor { return s.doctor(ctx) },
+		Tokens: s.tokens, UI: s.opts.UI, Logger: s.log, Version: s.opts.Version, Now: time.Now,
+	})
+	guard, err := web.NewGuard(addr, api)
+	if err != nil {
+		l.Close()
+		return err
+	}
+	s.server = &http.Server{
+		Handler:           guard,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+	}
+	go func() { s.failed <- s.server.Serve(l) }()
+	s.onClose(s.closeServer)
+	s.person = s.tokens.Mint("person", hostapi.PersonScopes())
+	s.endpoints = Endpoints{
+		URL: "http://" + addr, Token: s.tokens.Mint("program", hostapi.ProgramScopes()), PID: os.Getpid(),
+		Gateway: s.gateway.Address(), Admin: s.runtime.Join("g", "admin.sock"),
+	}
+	return s.writeEndpoints()
+}
+
+// closeServer ends open event streams at once: they have nothing to lose.
+func (s *Stack) closeServer(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	if s.server.Shutdown(ctx) != nil {
+		s.server.Close()
+	}
+}
+
+func (s *Stack) writeEndpoints() error {
+	file, token := s.data.Join("run", "endpoints.json"), s.data.Join("run", "person.token")
+	if err := writeFile(token, []byte(s.person+"\n"), 0o600); err != nil {
+		return fmt.Errorf("write endpoints: %w", err)
+	}
+	if err := writeJSON(file, s.endpoints); err != nil {
+		return fmt.Errorf("write endpoints: %w", err)
+	}
+	s.onClose(func(context.Context) { os.Remove(file); os.Remove(token) })
+	if s.opts.ReadyFile == "" {
+		return nil
+	}
+	if err := writeJSON(s.opts.ReadyFile, s.endpoints); err != nil {
+		return fmt.Errorf("ready file: %w", err)
+	}
+	return nil
+}
+
+// Endpoints says where everything is.
+func (s *Stack) Endpoints() Endpoints { return s.endpoints }
+
+// PersonToken is a bearer with a person's scopes, for commands that have asked
+// a person.
+func (s *Stack) PersonToken() string { return s.person }
+
+// LaunchURL is a URL that opens the interface once. The token is in the
+// fragment, which no browser sends anywhere.
+func (s *Stack) LaunchURL() string { return s.endpoints.URL + "/#launch=" + s.tokens.Launch() }
+
+// DriverName is "docker" or "native".
+func (s *Stack) DriverName() string { return s.driver.Name() }
+
+// Wait returns when ctx ends or the API can no longer be served.
+func (s *Stack) Wait(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-s.failed:
+		return fmt.Errorf("serve the host API: %w", err)
+	}
+}
+
+// Status implements the status strip.
+func (s *Stack) Status(ctx context.Context) hostapi.Status {
+	st := hostapi.Status{
+		Version: s.opts.Version, Driver: s.driver.Name(), DriverNote: s.note,
+		Isolation: "not proven", Demo: s.opts.Demo, Data: s.data.Path,
+	}
+	health, err := s.gateway.Admin.Health(ctx)
+	if err != nil {
+		st.Gateway.Cause = "the gateway does not answer"
+		return st
+	}
+	s.audit.saw(health.Records, health.Head)
+	st.Gateway = hostapi.GatewayStatus{
+		OK: health.OK && health.Writable, Records: health.Records, Head: health.Head, Cause: health.Cause,
+	}
+	return st
+}
