@@ -126,14 +126,17 @@ finish() {
 # leaves /dev out.
 mount_points() {
   local dir=$work/points
-  mkdir -p "$dir/dev" "$dir/proc" "$dir/sys" "$dir/work" "$dir/run/moeca" "$dir/home/agent"
+  mkdir -p "$dir/dev" "$dir/work" "$dir/run/moeca" "$dir/home/agent"
   tar --append --file="$1" --directory="$dir" --format=gnu --no-recursion --numeric-owner --owner=0 --group=0 \
-    --mtime="@$epoch" ./dev ./proc ./sys ./work ./run/moeca ./home ./home/agent
+    --mtime="@$epoch" ./dev ./work ./run/moeca ./home/agent
 }
 
-# check_tar refuses a root with anything in it that policy forbids.
+# check_tar refuses a root with anything in it that policy forbids, or that an
+# engine does: the same path twice.
 check_tar() {
   local bad
+  bad=$(tar -tf "$1" | sed 's#/$##' | sort | uniq -d | head -n 3)
+  [ -z "$bad" ] || die "the root file system names a path twice: $bad"
   bad=$(tar --numeric-owner -tvf "$1" | grep -E '^([bcp]|...[sS]|......[sS])' | head -n 3 || true)
   [ -z "$bad" ] || die "the root file system holds a setuid file or a device: $bad"
 }

@@ -57,10 +57,12 @@ func (b *box) Attach(ctx context.Context) (sandbox.Channel, error) {
 	return sandbox.Channel{Stdin: b.stream, Stdout: b.stream.stdout}, nil
 }
 
-// flood is called when the sandbox wrote more than its limit.
+// flood is called when the sandbox wrote more than its limit. It does not wait:
+// the engine ends a container only when somebody still reads its output, and
+// the caller is who reads it. killPatience ends the goroutine.
 func (b *box) flood() {
 	b.flooded.Store(true)
-	b.kill("SIGKILL")
+	go b.kill("SIGKILL")
 }
 
 // Start runs pid 1. The engine is asked to report the end before the start, so

@@ -122,18 +122,18 @@ func hardened(h sandbox.Hardening, l limits) *container.HostConfig {
 }
 
 // tmpfs lists the scratch of a policy. It belongs to the sandbox's own user,
-// except /tmp, which is what programs expect /tmp to be.
+// because some runtimes replace the mode by that of the image's directory.
 func tmpfs(s sandbox.Spec) map[string]string {
 	out := map[string]string{}
 	for _, t := range s.Policy.Scratch {
-		exec, mode := "noexec", fmt.Sprintf("mode=0700,uid=%d,gid=%d", s.UID, s.GID)
+		exec, mode := "noexec", "0700"
 		if t.Exec {
 			exec = "exec"
 		}
 		if t.Path == "/tmp" {
-			mode = "mode=1777"
+			mode = "1777" // what programs expect
 		}
-		out[t.Path] = fmt.Sprintf("rw,nosuid,nodev,%s,size=%d,%s", exec, t.Size, mode)
+		out[t.Path] = fmt.Sprintf("rw,nosuid,nodev,%s,size=%d,mode=%s,uid=%d,gid=%d", exec, t.Size, mode, s.UID, s.GID)
 	}
 	return out
 }

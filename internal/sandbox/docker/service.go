@@ -187,7 +187,7 @@ func serviceHost(s Service, cpus int) *container.HostConfig {
 	h := hardened(serviceHardening(), l)
 	h.OomScoreAdj = 0 // unlike a sandbox, it is not the first to go
 	h.NetworkMode = container.NetworkMode(upstreamName(s.Owner))
-	h.Tmpfs = map[string]string{"/tmp": fmt.Sprintf("rw,nosuid,nodev,noexec,size=%d,mode=1777", serviceTmp)}
+	h.Tmpfs = map[string]string{"/tmp": fmt.Sprintf("rw,nosuid,nodev,noexec,size=%d,mode=1777,uid=%d,gid=%d", serviceTmp, s.UID, s.GID)}
 	for _, g := range s.Groups {
 		h.GroupAdd = append(h.GroupAdd, strconv.Itoa(g))
 	}

@@ -52,7 +52,8 @@ func demultiplex(stdout, stderr io.Writer, framed io.Reader) error {
 }
 
 // limited passes left bytes on, calls over once, and swallows the rest so that
-// what is being stopped does not block. Used by one goroutine.
+// what is being stopped does not block; over must not block either. Used by one
+// goroutine.
 type limited struct {
 	w    io.Writer
 	left int64

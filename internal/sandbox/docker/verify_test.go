@@ -190,7 +190,7 @@ func TestRequestScratch(t *testing.T) {
 	spec.Policy.Scratch = []sandbox.Tmpfs{{Path: "/tmp", Size: 5}, {Path: "/home/agent", Size: 7, Exec: true}}
 	got := sandboxRequest(spec, "e1", 2).HostConfig.Tmpfs
 	want := map[string]string{
-		"/tmp":        "rw,nosuid,nodev,noexec,size=5,mode=1777",
+		"/tmp":        "rw,nosuid,nodev,noexec,size=5,mode=1777,uid=65532,gid=65532",
 		"/home/agent": "rw,nosuid,nodev,exec,size=7,mode=0700,uid=65532,gid=65532",
 	}
 	for path, options := range want {

@@ -114,7 +114,9 @@ func eat([]string) error {
 func block([]string) error {
 	signal.Ignore(syscall.SIGTERM)
 	fmt.Println("blocking")
-	select {}
+	for {
+		time.Sleep(time.Hour)
+	}
 }
 
 func flood([]string) error {
