@@ -43,6 +43,11 @@ func (l *Log) start() (err error) {
 		return err
 	}
 	found, err := l.load()
+	for _, dir := range []string{l.dir, filepath.Dir(l.dir)} {
+		if err == nil {
+			err = l.o.FS.SyncDir(dir)
+		}
+	}
 	if err != nil {
 		l.closeFiles()
 		return err

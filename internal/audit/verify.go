@@ -125,10 +125,10 @@ func (v *verifier) run(ctx context.Context) error {
 	}
 	nums := numbered(entries, segmentName)
 	if len(nums) == 0 {
-		if v.o.Head != nil {
-			return v.headMissing()
+		if v.o.Head == nil && v.o.Since == nil {
+			return ErrNoLog
 		}
-		return fmt.Errorf("%w", ErrNoLog)
+		return v.headsReached()
 	}
 	num, err := v.firstSegment(nums[len(nums)-1])
 	if err != nil {
@@ -143,22 +143,34 @@ func (v *verifier) run(ctx context.Context) error {
 			break
 		}
 	}
-	if v.o.Head != nil && v.o.Head.Seq > v.chain.seq {
-		return v.headMissing()
+	return v.headsReached()
+}
+
+// heads are the heads the caller holds.
+func (v *verifier) heads() []*Head {
+	return slices.DeleteFunc([]*Head{v.o.Head, v.o.Since}, func(h *Head) bool { return h == nil })
+}
+
+// headsReached says whether the log is as long as every head the caller holds.
+func (v *verifier) headsReached() error {
+	for _, h := range v.heads() {
+		if h.Seq > v.chain.seq {
+			return &BrokenError{Seq: v.chain.seq + 1, Cause: fmt.Errorf(
+				"the log ends at row %d and is shorter than the head you hold (row %d): rows were cut off", v.chain.seq, h.Seq)}
+		}
 	}
 	return nil
 }
 
-func (v *verifier) headMissing() error {
-	return &BrokenError{Seq: v.chain.seq + 1, Cause: fmt.Errorf(
-		"the log ends at row %d and is shorter than the head you hold (row %d): rows were cut off", v.chain.seq, v.o.Head.Seq)}
-}
-
-// firstSegment is the segment that holds the row after Since, or 1. The chain
-// then begins as that segment's header says, which the hash of Since confirms.
+// firstSegment is the segment that holds the first head, or 1 without Since. The
+// chain then begins as that segment's header says, which the head confirms.
 func (v *verifier) firstSegment(last int64) (int64, error) {
 	if v.o.Since == nil {
 		return 1, nil
+	}
+	first := v.o.Since.Seq
+	for _, h := range v.heads() {
+		first = min(first, h.Seq)
 	}
 	for num := last; num > 1; num-- {
 		f, err := os.Open(filepath.Join(v.dir, segmentName(num)))
@@ -170,7 +182,7 @@ func (v *verifier) firstSegment(last int64) (int64, error) {
 		}
 		h, err := readHeader(f)
 		f.Close()
-		if err == nil && h.first <= v.o.Since.Seq {
+		if err == nil && h.first <= first {
 			v.id, v.chain = h.id, chain{seq: h.first - 1, hash: h.prev}
 			return num, nil
 		}
@@ -307,8 +319,8 @@ func (r *Record) attr(key string) string {
 func (v *verifier) before(seq int64) bool { return v.o.Since != nil && seq <= v.o.Since.Seq }
 
 func (v *verifier) checkHeads() error {
-	for _, h := range []*Head{v.o.Head, v.o.Since} {
-		if h != nil && h.Seq == v.chain.seq && h.Hash != v.chain.hash {
+	for _, h := range v.heads() {
+		if h.Seq == v.chain.seq && h.Hash != v.chain.hash {
 			return damage("is not the row whose hash you hold: the log was rewritten at or before it")
 		}
 	}
