@@ -1,0 +1,163 @@
+import {
+  type Approval,
+  type Attempt,
+  type CI,
+  ciStates,
+  columns,
+  type Gate,
+  oneOf,
+  type Repo,
+  type RepoId,
+  type Review,
+  type Run,
+  type RunId,
+  type Stage,
+  statuses,
+  type Task,
+  type TaskId,
+} from '@/domain/model'
+import type { components } from './schema'
+
+// The boundary: wire shapes in, domain values out. This file alone casts, and
+// only strings into branded ids.
+
+type Wire = components['schemas']
+
+const when = (text: string | undefined | null): Date | null => (text ? new Date(text) : null)
+const at = (text: string): Date => new Date(text)
+
+export function toGate(wire: Wire['Gate']): Gate {
+  return { policy: wire.policy, argv: wire.argv ?? [], timeoutSeconds: wire.timeout_seconds }
+}
+
+export function toRepo(wire: Wire['Repo']): Repo {
+  return {
+    id: wire.id as RepoId,
+    name: wire.name,
+    path: wire.path,
+    target: wire.target,
+    ci: wire.ci ? toGate(wire.ci) : null,
+    branches: wire.branches ?? [],
+    problem: wire.problem ?? '',
+  }
+}
+
+export function toStage(wire: Wire['Stage']): Stage {
+  return {
+    id: wire.id,
+    name: wire.name,
+    kind: wire.kind,
+    policy: wire.policy,
+    digest: wire.image_digest,
+    session: wire.session,
+    status: oneOf(statuses, wire.status, 'failed'),
+    cause: wire.cause ?? '',
+    exitCode: wire.exit_code,
+    requests: wire.requests,
+    tokens: wire.tokens,
+    started: when(wire.started_at),
+    ended: when(wire.ended_at),
+  }
+}
+
+export function toRun(wire: Wire['Run']): Run {
+  return {
+    id: wire.id as RunId,
+    status: oneOf(statuses, wire.status, 'failed'),
+    cause: wire.cause ?? '',
+    driver: wire.driver,
+    stages: (wire.stages ?? []).map(toStage),
+    started: when(wire.started_at),
+    ended: when(wire.ended_at),
+  }
+}
+
+function toAttempt(wire: Wire['Attempt']): Attempt {
+  return {
+    id: wire.id,
+    number: wire.number,
+    branch: wire.branch,
+    base: wire.base_oid,
+    head: wire.head_oid,
+    run: wire.run ? toRun(wire.run) : null,
+    summary: wire.summary ?? '',
+    skipped: (wire.skipped ?? []).map(({ path, reason }) => ({ path, reason })),
+  }
+}
+
+export function toTask(wire: Wire['Task']): Task {
+  return {
+    id: wire.id as TaskId,
+    repoId: wire.repo_id as RepoId,
+    repoName: wire.repo_name,
+    title: wire.title,
+    detail: wire.detail,
+    base: wire.base,
+    target: wire.target,
+    template: wire.template,
+    provider: wire.provider,
+    model: wire.model,
+    scripted: wire.scripted,
+    status: oneOf(statuses, wire.status, 'failed'),
+    column: oneOf(columns, wire.column, 'needs_you'),
+    cause: wire.cause ?? '',
+    next: wire.next_action ?? '',
+    attempt: wire.attempt ? toAttempt(wire.attempt) : null,
+    added: wire.added,
+    deleted: wire.deleted,
+    files: wire.files,
+    ci: oneOf(ciStates, wire.ci, 'error'),
+    tokens: wire.tokens,
+    version: wire.version,
+    created: at(wire.created_at),
+    updated: at(wire.updated_at),
+  }
+}
+
+export function toCI(wire: Wire['CI']): CI {
+  return {
+    state: oneOf(ciStates, wire.state, 'error'),
+    resultTree: wire.result_tree ?? '',
+    targetOid: wire.target_oid ?? '',
+    head: wire.head ?? '',
+    gateHash: wire.gate_hash ?? '',
+    digest: wire.image_digest ?? '',
+    exitCode: wire.exit_code,
+    cause: wire.cause ?? '',
+    changed: wire.changed_gate_files ?? [],
+    log: wire.log ?? '',
+    logCut: wire.log_truncated ?? false,
+    started: when(wire.started_at),
+    ended: when(wire.ended_at),
+  }
+}
+
+function toApproval(wire: Wire['Approval']): Approval {
+  return { id: wire.id, seq: wire.audit_seq, at: at(wire.at) }
+}
+
+export function toReview(wire: Wire['Review']): Review {
+  const preview = wire.preview
+  return {
+    preview: {
+      target: preview.target,
+      targetOid: preview.target_oid,
+      head: preview.head,
+      mergeBase: preview.merge_base,
+      resultTree: preview.result_tree,
+      ahead: preview.ahead,
+      behind: preview.behind,
+      conflicts: (preview.conflicts ?? []).map(({ path, kinds }) => ({ path, kinds: kinds ?? [] })),
+      upToDate: preview.up_to_date,
+    },
+    ci: toCI(wire.ci),
+    approval: wire.approval ? toApproval(wire.approval) : null,
+    canApprove: wire.can_approve,
+    blockers: (wire.blockers ?? []).map(({ code, message }) => ({ code, message })),
+    acks: wire.needs_acks ?? [],
+    baseMoved: wire.base_moved,
+    checkedOut: wire.checked_out,
+    logHead: wire.log_head,
+    truncated: wire.truncated ?? [],
+  }
+}

@@ -1,0 +1,60 @@
+import { useNavigate } from '@tanstack/react-router'
+import { lazy, Suspense } from 'react'
+import { useDialogs } from '@/store/dialogs'
+
+const Palette = lazy(() =>
+  import('@/features/palette/Palette').then((m) => ({ default: m.Palette })),
+)
+const Shortcuts = lazy(() =>
+  import('@/features/palette/Shortcuts').then((m) => ({ default: m.Shortcuts })),
+)
+const TaskDialog = lazy(() =>
+  import('@/features/board/TaskDialog').then((m) => ({ default: m.TaskDialog })),
+)
+const RepoDialog = lazy(() =>
+  import('@/features/repos/RepoDialog').then((m) => ({ default: m.RepoDialog })),
+)
+const ProviderDialog = lazy(() =>
+  import('@/features/settings/ProviderDialog').then((m) => ({ default: m.ProviderDialog })),
+)
+
+export function Dialogs() {
+  const { open, close, select } = useDialogs()
+  const navigate = useNavigate()
+  const dialog = () => {
+    switch (open.kind) {
+      case 'none':
+        return null
+      case 'palette':
+        return <Palette onClose={close} />
+      case 'shortcuts':
+        return <Shortcuts onClose={close} />
+      case 'provider':
+        return <ProviderDialog onClose={close} />
+      case 'repo':
+        return (
+          <RepoDialog
+            key={open.repo ?? ''}
+            repo={open.repo}
+            onClose={close}
+            onAdded={(repo) => {
+              close()
+              void navigate({ to: '/', search: { repo: repo.id } })
+            }}
+          />
+        )
+      case 'task':
+        return (
+          <TaskDialog
+            repo={open.repo}
+            onClose={close}
+            onCreated={(task) => {
+              close()
+              select(task.id)
+            }}
+          />
+        )
+    }
+  }
+  return <Suspense fallback={null}>{dialog()}</Suspense>
+}

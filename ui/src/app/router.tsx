@@ -1,0 +1,78 @@
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+} from '@tanstack/react-router'
+import { type Tab, tabs } from '@/features/task/tabs'
+import { BoardPage } from '@/pages/BoardPage'
+import { CrashPage } from '@/pages/CrashPage'
+import { NotFoundPage } from '@/pages/NotFoundPage'
+import { Frame } from './Frame'
+
+// Everything a person can look at has an address; what follows the "?" is
+// checked here, and nothing else reads it.
+
+type BoardSearch = { repo?: string; q?: string; tab?: Tab; wide?: boolean }
+type AuditSearch = { q?: string; seq?: number }
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
+
+const root = createRootRoute({ component: Frame, notFoundComponent: NotFoundPage })
+
+const board = createRoute({
+  getParentRoute: () => root,
+  id: 'board',
+  component: BoardPage,
+  validateSearch: (search: Record<string, unknown>): BoardSearch => {
+    const tab = tabs.find((one) => one === search.tab)
+    const [repo, q] = [text(search.repo), text(search.q)]
+    return {
+      ...(repo === undefined ? {} : { repo }),
+      ...(q === undefined ? {} : { q }),
+      ...(tab === undefined ? {} : { tab }),
+      ...(search.wide === true ? { wide: true } : {}),
+    }
+  },
+})
+
+const home = createRoute({ getParentRoute: () => board, path: '/' })
+
+const task = createRoute({
+  getParentRoute: () => board,
+  path: '/tasks/$taskId',
+  component: lazyRouteComponent(() => import('@/pages/TaskPage'), 'TaskPage'),
+})
+
+const audit = createRoute({
+  getParentRoute: () => root,
+  path: '/audit',
+  component: lazyRouteComponent(() => import('@/pages/AuditPage'), 'AuditPage'),
+  validateSearch: (search: Record<string, unknown>): AuditSearch => {
+    const q = text(search.q)
+    return {
+      ...(q === undefined ? {} : { q }),
+      ...(typeof search.seq === 'number' && search.seq > 0 ? { seq: search.seq } : {}),
+    }
+  },
+})
+
+const settings = createRoute({
+  getParentRoute: () => root,
+  path: '/settings',
+  component: lazyRouteComponent(() => import('@/pages/SettingsPage'), 'SettingsPage'),
+})
+
+export const router = createRouter({
+  routeTree: root.addChildren([board.addChildren([home, task]), audit, settings]),
+  defaultErrorComponent: CrashPage,
+  defaultPreload: 'intent',
+})
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router
+  }
+}

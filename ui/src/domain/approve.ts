@@ -1,0 +1,47 @@
+import type { Blocker, Review } from './model'
+
+/** One reason why "Approve and merge" is disabled. */
+export type Reason =
+  | { kind: 'blocker'; code: string; message: string }
+  | { kind: 'ack'; code: string }
+
+export type ApproveState =
+  | { enabled: true; warnings: Warning[] }
+  | { enabled: false; reasons: Reason[]; warnings: Warning[] }
+
+export type Warning = 'base_moved' | 'behind' | 'checked_out' | 'truncated'
+
+/**
+ * Everything that stands between the person and the button. The host decides
+ * again; this only spells out what it would answer. Deny is the start: without
+ * the host's word, or with nothing to bind, the button is locked.
+ */
+export function approveState(review: Review, acked: ReadonlySet<string>): ApproveState {
+  const reasons: Reason[] = blockersOf(review).map((b) => ({ kind: 'blocker', ...b }))
+  for (const code of review.acks) {
+    if (!acked.has(code)) reasons.push({ kind: 'ack', code })
+  }
+  const warnings = warningsOf(review)
+  return reasons.length === 0 ? { enabled: true, warnings } : { enabled: false, reasons, warnings }
+}
+
+function blockersOf(review: Review): Blocker[] {
+  const found = [...review.blockers]
+  const add = (code: string) => {
+    if (!found.some((b) => b.code === code)) found.push({ code, message: '' })
+  }
+  if (review.preview.conflicts.length > 0) add('conflict')
+  else if (review.preview.upToDate) add('nothing_to_merge')
+  else if (review.preview.resultTree === '') add('no_result')
+  if (!review.canApprove && found.length === 0) add('not_ready')
+  return found
+}
+
+function warningsOf(review: Review): Warning[] {
+  const out: Warning[] = []
+  if (review.baseMoved) out.push('base_moved')
+  else if (review.preview.behind > 0) out.push('behind')
+  if (review.checkedOut) out.push('checked_out')
+  if (review.truncated.length > 0) out.push('truncated')
+  return out
+}

@@ -1,0 +1,93 @@
+export const recordKinds = [
+  'intent',
+  'outcome',
+  'refusal',
+  'admin',
+  'approval',
+  'merge',
+  'fetch',
+  'system',
+  'ci',
+] as const
+export type RecordKind = (typeof recordKinds)[number]
+
+export type AuditRow = {
+  seq: number
+  time: Date
+  kind: string
+  source: string
+  actor: string
+  hash: string
+  prev: string
+  ref: number
+  task: string
+  run: string
+  stage: string
+  session: string
+  agent: string
+  upstream: string
+  method: string
+  target: string
+  gate: string
+  reason: string
+  status: number
+  result: string
+  durationUs: number
+  model: string
+  input: number
+  output: number
+  bytesIn: number
+  bytesOut: number
+  scripted: boolean
+  subject: string
+  detail: string
+  attrs: [string, string][]
+  hasBody: boolean
+  partial: boolean
+}
+
+export type AuditFilter = { kind: string; task: string; run: string; q: string }
+
+export const noFilter: AuditFilter = { kind: '', task: '', run: '', q: '' }
+
+/**
+ * `kind:refusal task:t1 run:r1 words` as the filter bar takes it. The words
+ * are searched by the host; an unknown field is a word like any other.
+ */
+export function parseFilter(text: string): AuditFilter {
+  const out = { ...noFilter }
+  const words: string[] = []
+  for (const word of text.split(/\s+/).filter(Boolean)) {
+    const [field, value] = [word.slice(0, word.indexOf(':')), word.slice(word.indexOf(':') + 1)]
+    if (field === 'kind' || field === 'task' || field === 'run') out[field] = value
+    else words.push(word)
+  }
+  out.q = words.join(' ')
+  return out
+}
+
+export function formatFilter(filter: AuditFilter): string {
+  const fields = (['kind', 'task', 'run'] as const)
+    .filter((name) => filter[name] !== '')
+    .map((name) => `${name}:${filter[name]}`)
+  return [...fields, filter.q].filter(Boolean).join(' ')
+}
+
+export function isDenied(row: AuditRow): boolean {
+  return row.kind === 'refusal'
+}
+
+/** What a row was about, in one line. */
+export function headline(row: AuditRow): string {
+  if (row.target !== '') return [row.method, row.target].filter(Boolean).join(' ')
+  return row.subject
+}
+
+export type VerifyReport = {
+  ok: boolean
+  records: number
+  head: string
+  firstBroken: number
+  problem: string
+  openIntents: number
+}

@@ -1,0 +1,70 @@
+import { Link } from '@tanstack/react-router'
+import { CircleAlert, CircleCheck, FolderPlus, KeyRound } from 'lucide-react'
+import type { ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import { useProviders } from '@/api/providers'
+import { useStatus } from '@/api/status'
+import { Button } from '@/components/Button'
+import { useDialogs } from '@/store/dialogs'
+
+/** The empty board: what was found on this machine, and the first thing to do. */
+export function FirstRun() {
+  const { t } = useTranslation()
+  const show = useDialogs((state) => state.show)
+  return (
+    <div className="m-auto flex w-[520px] max-w-full flex-col gap-4 p-6">
+      <div className="flex flex-col gap-1">
+        <h2 className="text-lg font-semibold">{t('first.title')}</h2>
+        <p className="text-md text-t2">{t('first.help')}</p>
+      </div>
+      <Found />
+      <div className="flex gap-2">
+        <Button look="solid" onClick={() => show({ kind: 'repo', repo: null })}>
+          <FolderPlus aria-hidden />
+          {t('repo.add')}
+        </Button>
+        <Link
+          to="/settings"
+          className="inline-flex h-7 items-center gap-1.5 rounded-md border border-line-strong bg-card px-2.5 font-medium hover:bg-hover"
+        >
+          <KeyRound aria-hidden className="size-3.5" />
+          {t('first.settings')}
+        </Link>
+      </div>
+    </div>
+  )
+}
+
+function Found() {
+  const { t } = useTranslation()
+  const { data: status } = useStatus()
+  const { data: providers } = useProviders()
+  const keys = providers?.filter((provider) => provider.hasSecret && !provider.scripted).length ?? 0
+  const driver = status?.driver ?? ''
+  return (
+    <dl className="divide-y divide-line rounded-md border border-line bg-card">
+      <Row name={t('first.driver')} ok={driver !== '' && driver !== 'none'}>
+        {driver} {status?.driverNote}
+      </Row>
+      <Row name={t('first.gateway')} ok={status?.gatewayOk ?? false}>
+        {status?.gatewayOk === true ? t('first.ready') : status?.gatewayCause}
+      </Row>
+      <Row name={t('first.provider')} ok>
+        {keys === 0 ? t('first.noKey') : t('first.hasKey', { count: keys, n: keys })}
+      </Row>
+    </dl>
+  )
+}
+
+function Row({ name, ok, children }: { name: string; ok: boolean; children: ReactNode }) {
+  const Icon = ok ? CircleCheck : CircleAlert
+  return (
+    <div className="flex gap-3 px-3 py-2">
+      <dt className="flex w-40 shrink-0 items-center gap-2 font-medium text-t2">
+        <Icon aria-hidden className={ok ? 'size-4 text-green' : 'size-4 text-amber'} />
+        {name}
+      </dt>
+      <dd className="min-w-0 break-words text-t2">{children}</dd>
+    </div>
+  )
+}

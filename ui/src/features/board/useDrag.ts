@@ -1,0 +1,63 @@
+import { draggable, dropTargetForElements } from '@atlaskit/pragmatic-drag-and-drop/element/adapter'
+import { type RefObject, useEffect, useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { dropOn } from '@/domain/actions'
+import type { Column, Task } from '@/domain/model'
+import { usePerform } from '@/features/task/useActions'
+import { useToasts } from '@/store/toasts'
+
+const key = 'moeca-task'
+
+function taskOf(data: Record<string | symbol, unknown>): Task | null {
+  const value = data[key]
+  return value === undefined ? null : (value as Task)
+}
+
+export function useDraggableCard(ref: RefObject<HTMLElement | null>, task: Task): boolean {
+  const [dragging, setDragging] = useState(false)
+  useEffect(() => {
+    const element = ref.current
+    if (element === null) return
+    return draggable({
+      element,
+      getInitialData: () => ({ [key]: task }),
+      onDragStart: () => setDragging(true),
+      onDrop: () => setDragging(false),
+    })
+  }, [ref, task])
+  return dragging
+}
+
+export type Over = 'none' | 'takes' | 'refuses'
+
+/** A column takes a card by performing an action, or says why it does not. */
+export function useDropColumn(ref: RefObject<HTMLElement | null>, column: Column): Over {
+  const { t } = useTranslation()
+  const perform = usePerform()
+  const show = useToasts((state) => state.show)
+  const [over, setOver] = useState<Over>('none')
+  useEffect(() => {
+    const element = ref.current
+    if (element === null) return
+    return dropTargetForElements({
+      element,
+      canDrop: ({ source }) => taskOf(source.data) !== null,
+      onDragEnter({ source }) {
+        const task = taskOf(source.data)
+        if (task !== null) setOver(dropOn(task, column).ok ? 'takes' : 'refuses')
+      },
+      onDragLeave: () => setOver('none'),
+      onDrop({ source }) {
+        setOver('none')
+        const task = taskOf(source.data)
+        if (task === null) return
+        const drop = dropOn(task, column)
+        if (drop.ok) perform(task, drop.action)
+        else if (drop.why !== 'same_column') {
+          show(t('action.refused', { why: t(`refusal.${drop.why}`) }))
+        }
+      },
+    })
+  })
+  return over
+}

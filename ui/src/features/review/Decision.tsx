@@ -1,0 +1,66 @@
+import { GitMerge, Lock } from 'lucide-react'
+import { useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { useDiff } from '@/api/diff'
+import { useApproveAndMerge } from '@/api/tasks'
+import { Button } from '@/components/Button'
+import { ErrorNote } from '@/components/State'
+import { approveState } from '@/domain/approve'
+import { type Review, shortId, type Task } from '@/domain/model'
+import { useToasts } from '@/store/toasts'
+import { useViewed, viewedKey } from '@/store/viewed'
+import { Acks } from './Acks'
+import { Reasons } from './Reasons'
+
+export function Decision({ task, review }: { task: Task; review: Review }) {
+  const { t } = useTranslation()
+  const [acked, setAcked] = useState<ReadonlySet<string>>(new Set())
+  const land = useApproveAndMerge(task.id)
+  const show = useToasts((state) => state.show)
+  const unviewed = useUnviewed(task)
+  const approved = review.approval !== null
+  const state = approveState(approved ? { ...review, acks: [] } : review, acked)
+  const go = () =>
+    land.mutate(
+      { review, acks: review.acks.filter((ack) => acked.has(ack)), unviewed },
+      {
+        onSuccess: ({ commit, seq, note }) =>
+          show(
+            `${t('review.merged', { target: review.preview.target })} ${t('review.mergedAs', { commit: shortId(commit), seq })}`,
+            'plain',
+            note,
+          ),
+      },
+    )
+  const label = approved ? t('review.mergeOnly') : t('review.button')
+  return (
+    <section className="flex flex-col gap-3">
+      {approved ? null : <Acks acks={review.acks} acked={acked} onChange={setAcked} />}
+      {unviewed.length === 0 || approved ? null : (
+        <p className="text-sm text-amber">
+          {t('review.unviewed', { count: unviewed.length, n: unviewed.length })}
+        </p>
+      )}
+      {state.enabled ? null : <Reasons id={`why-${task.id}`} reasons={state.reasons} />}
+      {land.error === null ? null : <ErrorNote error={land.error} />}
+      <div>
+        <Button
+          look="solid"
+          disabled={!state.enabled || land.isPending}
+          aria-describedby={state.enabled ? undefined : `why-${task.id}`}
+          onClick={go}
+        >
+          {state.enabled ? <GitMerge aria-hidden /> : <Lock aria-hidden />}
+          {land.isPending ? t('review.working') : label}
+        </Button>
+      </div>
+    </section>
+  )
+}
+
+/** Files of the diff nobody ticked; the statement names them. */
+function useUnviewed(task: Task): string[] {
+  const files = useDiff(task).data?.files ?? []
+  const ticks = useViewed((state) => state.ticks)
+  return files.filter((file) => !ticks[viewedKey(file)]).map((file) => file.path)
+}

@@ -1,0 +1,57 @@
+import { Lock } from 'lucide-react'
+import { useTranslation } from 'react-i18next'
+import { Safe } from '@/components/Safe'
+import type { Reason } from '@/domain/approve'
+import { useAckWords } from './Acks'
+
+const codes = [
+  'task_done',
+  'task_cancelled',
+  'merging',
+  'not_run',
+  'run_active',
+  'run_failed',
+  'not_reviewing',
+  'conflict',
+  'nothing_to_merge',
+  'no_result',
+  'not_ready',
+  'ci_pending',
+  'ci_running',
+  'ci_stale',
+  'ci_error',
+  'ci_failed',
+] as const
+
+/** Why the button is locked: every reason, in words. */
+export function Reasons({ id, reasons }: { id: string; reasons: Reason[] }) {
+  const { t } = useTranslation()
+  const words = useAckWords()
+  const known = (code: string) => codes.find((one) => one === code)
+  const text = (reason: Reason): string => {
+    if (reason.kind === 'ack') return t('review.blockerAck', { what: words(reason.code) })
+    const code = known(reason.code)
+    return code === undefined ? reason.message || reason.code : t(`review.blocker.${code}`)
+  }
+  // The host's own sentence names the paths and the cause.
+  const detail = (reason: Reason): string =>
+    reason.kind === 'blocker' && known(reason.code) !== undefined ? reason.message : ''
+  return (
+    <div id={id} className="rounded-md border border-line-strong bg-card p-3">
+      <p className="flex items-center gap-2 font-medium">
+        <Lock aria-hidden className="size-4 text-amber" />
+        {t('review.reasons')}
+      </p>
+      <ul className="mt-1 list-disc pl-6 text-t2">
+        {reasons.map((reason) => (
+          <li key={`${reason.kind}${reason.code}`} className="break-words">
+            <Safe text={text(reason)} />{' '}
+            <span className="text-sm text-t3">
+              <Safe text={detail(reason)} />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}

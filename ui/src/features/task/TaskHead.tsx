@@ -1,0 +1,132 @@
+import { Maximize2, Minimize2, X } from 'lucide-react'
+import { useTranslation } from 'react-i18next'
+import { useReview } from '@/api/tasks'
+import { Button } from '@/components/Button'
+import { Chip } from '@/components/Chip'
+import { cn } from '@/components/cn'
+import { Measured, Scripted } from '@/components/Mark'
+import { Oid } from '@/components/Oid'
+import { Safe } from '@/components/Safe'
+import { useElapsed } from '@/components/useAge'
+import type { Task } from '@/domain/model'
+import { count } from '@/domain/time'
+import { CIChip } from '@/features/ci/CIChip'
+import { StatusChip } from './StatusChip'
+import { useActions } from './useActions'
+
+type Props = { task: Task; wide: boolean; onWide(): void; onClose(): void }
+
+export function TaskHead({ task, wide, onWide, onClose }: Props) {
+  const { t } = useTranslation()
+  return (
+    <header className="flex flex-col gap-2 border-b border-line px-4 pt-3 pb-2">
+      <div className="flex items-start gap-1">
+        <h2 className="min-w-0 flex-1 text-lg font-semibold break-words">
+          <Safe text={task.title} />
+        </h2>
+        <Button
+          look="ghost"
+          size="icon"
+          aria-label={wide ? t('common.shrink') : t('common.expand')}
+          onClick={onWide}
+        >
+          {wide ? <Minimize2 aria-hidden /> : <Maximize2 aria-hidden />}
+        </Button>
+        <Button look="ghost" size="icon" aria-label={t('common.close')} onClick={onClose}>
+          <X aria-hidden />
+        </Button>
+      </div>
+      <Strip task={task} />
+      {task.cause === '' ? null : (
+        <p className={cn('break-words', task.status === 'failed' ? 'text-red' : 'text-t2')}>
+          <Safe text={task.cause} />
+        </p>
+      )}
+      <Next task={task} />
+      <Actions task={task} />
+    </header>
+  )
+}
+
+function Strip({ task }: { task: Task }) {
+  const { t, i18n } = useTranslation()
+  const attempt = task.attempt
+  const run = attempt?.run ?? null
+  const time = useElapsed(run?.started ?? null, run?.ended ?? null)
+  const behind = useReview(task).data?.preview.behind ?? 0
+  const requests = run?.stages.reduce((sum, stage) => sum + stage.requests, 0) ?? 0
+  return (
+    <div className="flex flex-wrap items-center gap-x-3 gap-y-1 text-sm text-t3">
+      <StatusChip status={task.status} />
+      <CIChip state={task.ci} />
+      {task.scripted ? <Scripted /> : null}
+      <span>{task.repoName}</span>
+      {attempt === null ? (
+        <span>
+          {t('task.baseOid')} <code className="font-mono">{task.base}</code>
+        </span>
+      ) : (
+        <>
+          <span>{t('task.attempt', { n: attempt.number })}</span>
+          <span>
+            {t('task.baseOid')} <Oid oid={attempt.base} />
+          </span>
+          <span>
+            {t('task.head')} <Oid oid={attempt.head} />
+          </span>
+        </>
+      )}
+      {behind > 0 ? (
+        <Chip tone="amber">{t('task.behind', { count: behind, n: behind })}</Chip>
+      ) : null}
+      {run === null ? null : (
+        <Measured>
+          {time} · {count(task.tokens, i18n.language)} {t('task.tokens')} ·{' '}
+          {t('task.requests', { count: requests, n: count(requests, i18n.language) })}
+        </Measured>
+      )}
+      <span>
+        {task.provider} {task.model}
+      </span>
+    </div>
+  )
+}
+
+const steps = ['run', 'review', 'ci', 'approve', 'merge', 'resolve', 'retry'] as const
+
+function Next({ task }: { task: Task }) {
+  const { t } = useTranslation()
+  const step = steps.find((one) => one === task.next)
+  if (step === undefined) return null
+  return (
+    <p className="text-t2">
+      <span className="text-t3">{t('task.next')}:</span> {t(`next.${step}`)}
+    </p>
+  )
+}
+
+function Actions({ task }: { task: Task }) {
+  const shown = useActions(task).filter((action) => action.id !== 'review')
+  return (
+    <div className="flex flex-wrap gap-2">
+      {shown
+        .filter((action) => action.refused === undefined)
+        .map((action) => {
+          const Icon = action.icon
+          const main = action.id === 'run' && task.attempt === null
+          const stop = action.id === 'stop'
+          return (
+            <Button
+              key={action.id}
+              size="small"
+              look={main ? 'solid' : stop ? 'danger' : 'plain'}
+              onClick={action.perform}
+            >
+              <Icon aria-hidden />
+              {action.label}
+            </Button>
+          )
+        })}
+    </div>
+  )
+}

@@ -1,0 +1,91 @@
+import { useNavigate } from '@tanstack/react-router'
+import {
+  CirclePlay,
+  Eye,
+  FlaskConical,
+  type LucideIcon,
+  OctagonX,
+  Trash2,
+  XCircle,
+} from 'lucide-react'
+import { useTranslation } from 'react-i18next'
+import { Problem } from '@/api/problem'
+import { useTaskAction } from '@/api/tasks'
+import { type ActionId, actionIds, allowed } from '@/domain/actions'
+import type { Task } from '@/domain/model'
+import { useToasts } from '@/store/toasts'
+
+/** One thing a person can do to a task; button, menu, key and drop share it. */
+export type TaskAction = {
+  id: ActionId
+  label: string
+  icon: LucideIcon
+  danger: boolean
+  /** Why it is locked; undefined when it may be done. */
+  refused: string | undefined
+  perform(): void
+}
+
+const icons: Record<ActionId, LucideIcon> = {
+  run: CirclePlay,
+  stop: OctagonX,
+  ci: FlaskConical,
+  review: Eye,
+  cancel: XCircle,
+  delete: Trash2,
+}
+
+const done = {
+  run: 'action.started',
+  stop: 'action.stopped',
+  ci: 'action.ciStarted',
+  cancel: 'action.cancelled',
+  delete: 'action.deleted',
+} as const
+
+export function usePerform(): (task: Task, action: ActionId) => void {
+  const { t } = useTranslation()
+  const navigate = useNavigate()
+  const { mutate } = useTaskAction()
+  const show = useToasts((state) => state.show)
+  return (task, action) => {
+    if (action === 'review') {
+      void navigate({
+        to: '/tasks/$taskId',
+        params: { taskId: task.id },
+        search: (old) => ({ ...old, tab: 'review' as const }),
+      })
+      return
+    }
+    mutate(
+      { task, action },
+      {
+        onSuccess() {
+          show(t(done[action], { title: task.title }))
+          if (action === 'delete') void navigate({ to: '/' })
+        },
+        onError(error) {
+          const next = error instanceof Problem ? error.next : ''
+          show(error.message || t('error.network'), 'red', next)
+        },
+      },
+    )
+  }
+}
+
+export function useActions(task: Task): TaskAction[] {
+  const { t } = useTranslation()
+  const perform = usePerform()
+  return actionIds.map((id) => {
+    const verdict = allowed(task, id)
+    const again = id === 'run' && task.attempt !== null
+    return {
+      id,
+      label: again ? t('action.retry') : t(`action.${id}`),
+      icon: icons[id],
+      danger: id === 'delete' || id === 'stop',
+      refused: verdict.ok ? undefined : t(`refusal.${verdict.why}`),
+      perform: () => perform(task, id),
+    }
+  })
+}

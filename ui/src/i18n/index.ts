@@ -1,0 +1,41 @@
+import i18next, { type i18n } from 'i18next'
+import { initReactI18next } from 'react-i18next'
+import { safeLanguage } from '@/domain/time'
+import { en, type Messages } from './en'
+
+export const languages = { en: 'English', ja: '日本語', zh: '中文' } as const
+export type Language = keyof typeof languages
+
+const load: Record<Exclude<Language, 'en'>, () => Promise<Messages>> = {
+  ja: () => import('./ja').then((module) => module.ja),
+  zh: () => import('./zh').then((module) => module.zh),
+}
+
+/** The best of our languages for what the browser asks for. */
+export function detectLanguage(wanted: readonly string[]): Language {
+  for (const tag of wanted) {
+    const base = safeLanguage(tag).split('-')[0] ?? ''
+    if (base in languages) return base as Language
+  }
+  return 'en'
+}
+
+export async function startI18n(language: Language): Promise<i18n> {
+  await i18next.use(initReactI18next).init({
+    lng: 'en',
+    fallbackLng: 'en',
+    resources: { en: { translation: en } },
+    interpolation: { escapeValue: false },
+    returnNull: false,
+  })
+  await changeLanguage(language)
+  return i18next
+}
+
+export async function changeLanguage(language: Language): Promise<void> {
+  if (language !== 'en' && !i18next.hasResourceBundle(language, 'translation')) {
+    i18next.addResourceBundle(language, 'translation', await load[language]())
+  }
+  await i18next.changeLanguage(language)
+  document.documentElement.lang = language
+}

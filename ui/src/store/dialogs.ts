@@ -1,0 +1,27 @@
+import { create } from 'zustand'
+import type { RepoId, TaskId } from '@/domain/model'
+
+export type Open =
+  | { kind: 'none' }
+  | { kind: 'palette' }
+  | { kind: 'shortcuts' }
+  | { kind: 'task'; repo: RepoId | null }
+  | { kind: 'repo'; repo: RepoId | null }
+  | { kind: 'provider' }
+
+type DialogState = {
+  open: Open
+  selected: TaskId | null
+  show(open: Open): void
+  close(): void
+  select(task: TaskId | null): void
+}
+
+/** One dialog at a time, and the card the keyboard stands on. */
+export const useDialogs = create<DialogState>((set) => ({
+  open: { kind: 'none' },
+  selected: null,
+  show: (open) => set({ open }),
+  close: () => set({ open: { kind: 'none' } }),
+  select: (selected) => set({ selected }),
+}))
