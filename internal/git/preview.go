@@ -141,9 +141,19 @@ func parseMerge(out []byte) (tree string, conflicts []Conflict, err error) {
 		fields = fields[n+3:]
 	}
 	for _, path := range order {
+		found[path].nameAddAdd()
 		conflicts = append(conflicts, *found[path])
 	}
 	return tree, conflicts, nil
+}
+
+// nameAddAdd calls a conflict without a common ancestor by its name, which git
+// does only in the text of the message.
+func (c *Conflict) nameAddAdd() {
+	hasBase := slices.ContainsFunc(c.Stages, func(s string) bool { return strings.HasPrefix(s, "1 ") })
+	if i := slices.Index(c.Kinds, "content"); i >= 0 && len(c.Stages) == 2 && !hasBase {
+		c.Kinds[i] = "add/add"
+	}
 }
 
 // conflictKind turns "CONFLICT (modify/delete)" into "modify/delete". Messages

@@ -99,7 +99,7 @@ func (s *Source) notRepository(ctx context.Context, base runner, cause error) er
 		return fmt.Errorf("git: open %s: %w", s.info.Path, cause)
 	}
 	var exit *ExitError
-	if errors.As(cause, &exit) && !strings.Contains(exit.Stderr, "not a git repository") {
+	if errors.As(cause, &exit) && !strings.Contains(exit.Stderr, "(or any of the parent directories)") {
 		return fmt.Errorf("git: open %s: %w: git said: %s", s.info.Path, ErrNotRepository, exit.Stderr)
 	}
 	base.dir = s.info.Path
