@@ -86,6 +86,7 @@ type Service struct {
 
 // active is something that runs in the background.
 type active struct {
+	ctx    context.Context // ends when it is to stop
 	cancel context.CancelCauseFunc
 	done   chan struct{}
 }

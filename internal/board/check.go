@@ -72,7 +72,7 @@ func (f *facts) checkable() error {
 
 func (s *Service) startGate(t Task, id string, f *facts) {
 	ctx, cancel := context.WithCancelCause(s.life)
-	a := &active{cancel: cancel, done: make(chan struct{})}
+	a := &active{ctx: ctx, cancel: cancel, done: make(chan struct{})}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed { // recovered as interrupted at the next start

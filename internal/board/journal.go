@@ -15,6 +15,7 @@ func (c *change) appendRun(ctx context.Context, id string, e run.Event) error {
 	if err != nil {
 		return err
 	}
+	e.At = e.At.UTC()
 	doc, err := toJSON(e)
 	if err != nil {
 		return fmt.Errorf("board: encode event of run %s: %w", id, err)

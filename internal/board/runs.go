@@ -265,7 +265,7 @@ func (s *Service) admit() {
 			return
 		}
 		ctx, cancel := context.WithCancelCause(s.life)
-		a := &active{cancel: cancel, done: make(chan struct{})}
+		a := &active{ctx: ctx, cancel: cancel, done: make(chan struct{})}
 		s.runs[id] = a
 		s.bg.Go(func() {
 			defer func() {

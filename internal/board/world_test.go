@@ -2,11 +2,13 @@ package board_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -37,6 +39,7 @@ type world struct {
 	opens   atomic.Int64 // repositories opened
 	hook    func(step string)
 	set     board.Settings
+	stop    func() // ends service and database in order
 }
 
 // countingRepos counts what asks git.
@@ -96,11 +99,12 @@ func (w *world) open() {
 		w.t.Fatal(err)
 	}
 	w.Service, w.db = svc, db
-	w.t.Cleanup(func() {
+	w.stop = sync.OnceFunc(func() {
 		if err := errors.Join(svc.Close(), db.Close()); err != nil {
 			w.t.Error(err)
 		}
 	})
+	w.t.Cleanup(w.stop)
 }
 
 func (w *world) git(args ...string) string {
@@ -166,6 +170,21 @@ func (w *world) check(id string) board.CI {
 func (w *world) look(id string) board.Task {
 	w.t.Helper()
 	return must(w.Task(w.t.Context(), id))(w.t)
+}
+
+// until waits for a task's status.
+func (w *world) until(id string, status board.Status) board.Task {
+	w.t.Helper()
+	changed := w.bus.Subscribe(w.t.Context(), board.TopicTasks)
+	for {
+		t := w.look(id)
+		if t.Status == status {
+			return t
+		}
+		if _, open := <-changed; !open {
+			w.t.Fatalf("task is %s, waited for %s", t.Status, status)
+		}
+	}
 }
 
 // request approves what the review shows now, acknowledging all it asks for.
@@ -239,5 +258,16 @@ func hangs(started chan<- struct{}) program {
 		started <- struct{}{}
 		<-ctx.Done()
 		return sandbox.Exit{Code: 137, Cause: sandbox.CauseStopped}
+	}
+}
+
+// sql changes the database behind the service's back.
+func (w *world) sql(query string) {
+	w.t.Helper()
+	if err := w.db.Write(w.t.Context(), func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(w.t.Context(), query)
+		return err
+	}); err != nil {
+		w.t.Fatal(err)
 	}
 }

@@ -1,6 +1,8 @@
 package run
 
 import (
+	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 
@@ -190,4 +192,14 @@ func (s State) doing() string {
 		return "the result was being recorded"
 	}
 	return "the run was waiting"
+}
+
+// Decode reads a stored event.
+func Decode(kind Kind, unixNano int64, data []byte) (Event, error) {
+	var e Event
+	if err := json.Unmarshal(data, &e); err != nil {
+		return Event{}, fmt.Errorf("run: decode event %s: %w", kind, err)
+	}
+	e.Kind, e.At = kind, time.Unix(0, unixNano).UTC()
+	return e, nil
 }
