@@ -65,13 +65,14 @@ type Options struct {
 // Driver implements sandbox.Driver.
 type Driver struct {
 	api    *client.Client
-	images *image.Store
+	store  *image.Store
 	tell   func(string)
 	host   string
 	epoch  string
 
 	mu     sync.Mutex
-	engine *engine // what Usable learned; nil until it succeeded
+	engine *engine           // what Usable learned; nil until it succeeded
+	images map[string]string // content digest → image id that Ensure checked
 
 	loading sync.Mutex // one image goes into the engine at a time
 	network sync.Mutex // one network is made at a time
@@ -97,7 +98,7 @@ func New(o Options) (*Driver, error) {
 	if tell == nil {
 		tell = func(string) {}
 	}
-	return &Driver{api: api, images: o.Images, tell: tell, host: host, epoch: epoch}, nil
+	return &Driver{api: api, store: o.Images, tell: tell, host: host, epoch: epoch, images: map[string]string{}}, nil
 }
 
 // Name is "docker".
@@ -132,8 +133,8 @@ func (d *Driver) Prepare(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbo
 	if err != nil {
 		return nil, err
 	}
-	if err := sandbox.CheckSources(spec); err != nil {
-		return nil, err
+	if err := d.check(spec); err != nil {
+		return nil, fmt.Errorf("docker: sandbox %s: %w", spec.ID, err)
 	}
 	asked := sandboxRequest(spec, d.epoch, e.cpus)
 	id, err := d.create(ctx, asked)
@@ -141,6 +142,21 @@ func (d *Driver) Prepare(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbo
 		return nil, fmt.Errorf("docker: create sandbox %s: %w", spec.ID, err)
 	}
 	return newBox(d.api, id, spec), nil
+}
+
+// check refuses a specification that did not come from NewSpec as it is, or
+// whose image is not the one Ensure looked at.
+func (d *Driver) check(s sandbox.Spec) error {
+	if s.UID <= 0 || s.GID <= 0 {
+		return fmt.Errorf("uid %d gid %d: a sandbox never runs as root", s.UID, s.GID)
+	}
+	d.mu.Lock()
+	id := d.images[s.Image.Digest]
+	d.mu.Unlock()
+	if id == "" || id != s.Image.Ref {
+		return fmt.Errorf("image %s (%s) was not ensured by this driver; ensure the policy's image first", s.Image.Digest, s.Image.Ref)
+	}
+	return sandbox.CheckSources(s)
 }
 
 // create makes a container and compares it with what was asked for. On any

@@ -26,13 +26,13 @@ type archive interface {
 // Ensure makes the policy's image and puts it into the engine. What counts is
 // the content: an image of the right name with other layers is replaced.
 func (d *Driver) Ensure(ctx context.Context, policy sandbox.Policy) (sandbox.Image, error) {
-	if d.images == nil {
+	if d.store == nil {
 		return sandbox.Image{}, fmt.Errorf("docker: image of policy %s: no image store was given", policy.Name)
 	}
 	if _, err := d.ready(ctx); err != nil {
 		return sandbox.Image{}, err
 	}
-	root, err := d.images.For(ctx, policy.Name, d.tell)
+	root, err := d.store.For(ctx, policy.Name, d.tell)
 	if err != nil {
 		return sandbox.Image{}, err
 	}
@@ -40,6 +40,9 @@ func (d *Driver) Ensure(ctx context.Context, policy sandbox.Policy) (sandbox.Ima
 	if err != nil {
 		return sandbox.Image{}, fmt.Errorf("docker: image of policy %s: %w", policy.Name, err)
 	}
+	d.mu.Lock()
+	d.images[root.Digest] = id
+	d.mu.Unlock()
 	return root.Image(id), nil
 }
 

@@ -161,7 +161,7 @@ func TestImageUnderOurNameIsNotTrusted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	root, err := b.driver.images.Base(ctx)
+	root, err := b.driver.store.Base(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}

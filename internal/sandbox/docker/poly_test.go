@@ -23,7 +23,7 @@ func newPolyBed(t *testing.T) *bed {
 		o.Cache = filepath.Join(cache, "moeca")
 		o.PolyBuild = filepath.Join(moduleRoot(t), "images", "poly")
 	})
-	if !b.driver.images.PolyReady() {
+	if !b.driver.store.PolyReady() {
 		testreq.Need(t, "poly", errors.New("the poly root file system is not in the cache: go run ./scripts/polyimage"))
 	}
 	return b

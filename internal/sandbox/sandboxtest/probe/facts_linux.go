@@ -101,8 +101,9 @@ func descriptors() []string {
 	var out []string
 	for _, name := range names("/proc/self/fd") {
 		to, err := os.Readlink("/proc/self/fd/" + name)
-		// The runtime's own poller and the directory being read are not inherited.
-		if err != nil || strings.HasPrefix(to, "anon_inode:") || strings.HasSuffix(to, "/fd") {
+		// The runtime's own poller, the cpu quota it reads where a cgroup is
+		// mounted, and the directory being read are not inherited.
+		if err != nil || strings.HasPrefix(to, "anon_inode:") || strings.HasPrefix(to, "/sys/fs/cgroup/") || strings.HasSuffix(to, "/fd") {
 			continue
 		}
 		out = append(out, name+" "+to)

@@ -1,0 +1,21 @@
+package docker_test
+
+import (
+	"testing"
+
+	"moeca/internal/sandbox/docker"
+	"moeca/internal/sandbox/image"
+	"moeca/internal/sandbox/sandboxtest"
+	"moeca/internal/testreq"
+)
+
+func TestDriverConformance(t *testing.T) {
+	agent := sandboxtest.BuildAgent(t)
+	d, err := docker.New(docker.Options{Images: image.Open(t.TempDir(), agent)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close() })
+	testreq.Need(t, "docker", d.Usable(t.Context()))
+	sandboxtest.TestDriver(t, d, sandboxtest.NewEnv(t))
+}
