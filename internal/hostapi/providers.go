@@ -7,12 +7,13 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-type providerName struct {
+// ProviderName names a provider in a path.
+type ProviderName struct {
 	Name string `path:"name" pattern:"^[a-z][a-z0-9-]{0,39}$"`
 }
 
 type secretIn struct {
-	providerName
+	ProviderName
 	Body struct {
 		Value string `json:"value" maxLength:"8192" doc:"the key; empty clears it; no answer ever contains it"`
 	}
@@ -30,7 +31,7 @@ func (s *Server) registerProviders() {
 		})
 	huma.Register(s.api, op(ScopeSecret, "put-provider", http.MethodPut, "/api/providers/{name}", "Add or change a provider; absent fields stay"),
 		func(ctx context.Context, in *struct {
-			providerName
+			ProviderName
 			Body ProviderInput
 		},
 		) (*body[Provider], error) {
@@ -38,7 +39,7 @@ func (s *Server) registerProviders() {
 			return answer(s, provider, err)
 		})
 	huma.Register(s.api, op(ScopeSecret, "delete-provider", http.MethodDelete, "/api/providers/{name}", "Remove a provider and its key"),
-		func(ctx context.Context, in *providerName) (*struct{}, error) {
+		func(ctx context.Context, in *ProviderName) (*struct{}, error) {
 			return nil, s.problemOf(p.Delete(ctx, in.Name))
 		})
 	huma.Register(s.api, op(ScopeSecret, "set-secret", http.MethodPut, "/api/providers/{name}/secret", "Set or clear a key"),

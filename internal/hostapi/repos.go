@@ -16,7 +16,8 @@ type repoInput struct {
 	CI     *board.Gate `json:"ci,omitempty"`
 }
 
-type repoID struct {
+// RepoID names a repository in a path.
+type RepoID struct {
 	ID string `path:"id" maxLength:"200"`
 }
 
@@ -35,13 +36,13 @@ func (s *Server) registerRepos() {
 			return answer(s, repo, err)
 		})
 	huma.Register(s.api, op(ScopeRead, "get-repo", http.MethodGet, "/api/repos/{id}", "One repository"),
-		func(ctx context.Context, in *repoID) (*body[board.Repo], error) {
+		func(ctx context.Context, in *RepoID) (*body[board.Repo], error) {
 			repo, err := s.deps.Board.Repo(ctx, in.ID)
 			return answer(s, repo, err)
 		})
 	huma.Register(s.api, op(ScopeWork, "update-repo", http.MethodPatch, "/api/repos/{id}", "Change target branch or CI gate"),
 		func(ctx context.Context, in *struct {
-			repoID
+			RepoID
 			Body board.RepoPatch
 		},
 		) (*body[board.Repo], error) {
@@ -49,7 +50,7 @@ func (s *Server) registerRepos() {
 			return answer(s, repo, err)
 		})
 	huma.Register(s.api, op(ScopeWork, "remove-repo", http.MethodDelete, "/api/repos/{id}", "Remove a repository from moeca; its files stay"),
-		func(ctx context.Context, in *repoID) (*struct{}, error) {
+		func(ctx context.Context, in *RepoID) (*struct{}, error) {
 			return nil, s.problemOf(s.deps.Board.RemoveRepo(ctx, in.ID))
 		})
 }

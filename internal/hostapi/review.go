@@ -12,17 +12,17 @@ import (
 func (s *Server) registerReview() {
 	b := s.deps.Board
 	huma.Register(s.api, op(ScopeRead, "task-review", http.MethodGet, "/api/tasks/{id}/review", "What an approval would be about, computed now"),
-		func(ctx context.Context, in *taskID) (*body[board.Review], error) {
+		func(ctx context.Context, in *TaskID) (*body[board.Review], error) {
 			review, err := b.Review(ctx, in.ID)
 			return answer(s, review, err)
 		})
 	huma.Register(s.api, op(ScopeWork, "run-ci", http.MethodPost, "/api/tasks/{id}/ci", "Run the CI gate on the result tree"),
-		func(ctx context.Context, in *taskID) (*body[board.CI], error) {
+		func(ctx context.Context, in *TaskID) (*body[board.CI], error) {
 			ci, err := b.RunCI(ctx, in.ID)
 			return answer(s, ci, err)
 		})
 	type approveIn struct {
-		taskID
+		TaskID
 		Body board.ApproveRequest
 	}
 	huma.Register(s.api, op(ScopeApprove, "approve-task", http.MethodPost, "/api/tasks/{id}/approve", "Approve exactly what was shown"),
@@ -31,7 +31,7 @@ func (s *Server) registerReview() {
 			return answer(s, approval, err)
 		})
 	huma.Register(s.api, op(ScopeMerge, "merge-task", http.MethodPost, "/api/tasks/{id}/merge", "Land the approved result on the target branch"),
-		func(ctx context.Context, in *taskID) (*body[board.Merged], error) {
+		func(ctx context.Context, in *TaskID) (*body[board.Merged], error) {
 			merged, err := b.Merge(ctx, in.ID, actorOf(ctx))
 			return answer(s, merged, err)
 		})

@@ -9,12 +9,13 @@ import (
 	"moeca/internal/board"
 )
 
-type runID struct {
+// RunID names a run in a path.
+type RunID struct {
 	ID string `path:"id" maxLength:"64"`
 }
 
 type logsIn struct {
-	runID
+	RunID
 	After int64 `query:"after" minimum:"0" doc:"sequence of the last line already held"`
 	Limit int   `query:"limit" minimum:"1" maximum:"2000" default:"500"`
 }
@@ -30,7 +31,7 @@ type LogPage struct {
 func (s *Server) registerRuns() {
 	b := s.deps.Board
 	huma.Register(s.api, op(ScopeRead, "get-run", http.MethodGet, "/api/runs/{id}", "One run with its stages"),
-		func(ctx context.Context, in *runID) (*body[board.Run], error) {
+		func(ctx context.Context, in *RunID) (*body[board.Run], error) {
 			run, err := b.Run(ctx, in.ID)
 			return answer(s, run, err)
 		})
@@ -43,7 +44,7 @@ func (s *Server) registerRuns() {
 			return answer(s, LogPage{Items: page.Lines, Next: page.Next, Ended: page.Ended}, err)
 		})
 	huma.Register(s.api, op(ScopeWork, "stop-run", http.MethodPost, "/api/runs/{id}/stop", "Stop everything the run started; its work so far is kept"),
-		func(ctx context.Context, in *runID) (*body[board.Run], error) {
+		func(ctx context.Context, in *RunID) (*body[board.Run], error) {
 			run, err := b.StopRun(ctx, in.ID)
 			return answer(s, run, err)
 		})

@@ -10,7 +10,8 @@ import (
 	"moeca/internal/diff"
 )
 
-type taskID struct {
+// TaskID names a task in a path. It is exported because the parameters of an embedded type that is not are ignored.
+type TaskID struct {
 	ID string `path:"id" maxLength:"64" doc:"id, unique prefix of an id, or number"`
 }
 
@@ -23,7 +24,7 @@ type listTasksIn struct {
 }
 
 type diffIn struct {
-	taskID
+	TaskID
 	MaxLines int `query:"max_lines" minimum:"0" maximum:"1000000" default:"20000" doc:"lines shown per file; what is cut is flagged"`
 }
 
@@ -46,13 +47,13 @@ func (s *Server) registerTasks() {
 			return answer(s, task, err)
 		})
 	huma.Register(s.api, op(ScopeRead, "get-task", http.MethodGet, "/api/tasks/{id}", "One task"),
-		func(ctx context.Context, in *taskID) (*body[board.Task], error) {
+		func(ctx context.Context, in *TaskID) (*body[board.Task], error) {
 			task, err := b.Task(ctx, in.ID)
 			return answer(s, task, err)
 		})
 	huma.Register(s.api, op(ScopeWork, "update-task", http.MethodPatch, "/api/tasks/{id}", "Change title or detail before it runs"),
 		func(ctx context.Context, in *struct {
-			taskID
+			TaskID
 			Body board.TaskPatch
 		},
 		) (*body[board.Task], error) {
@@ -60,16 +61,16 @@ func (s *Server) registerTasks() {
 			return answer(s, task, err)
 		})
 	huma.Register(s.api, op(ScopeWork, "delete-task", http.MethodDelete, "/api/tasks/{id}", "Delete a task and its tree; commits stay under refs/moeca"),
-		func(ctx context.Context, in *taskID) (*struct{}, error) {
+		func(ctx context.Context, in *TaskID) (*struct{}, error) {
 			return nil, s.problemOf(b.DeleteTask(ctx, in.ID))
 		})
 	huma.Register(s.api, op(ScopeWork, "cancel-task", http.MethodPost, "/api/tasks/{id}/cancel", "Cancel a task; what it did is kept"),
-		func(ctx context.Context, in *taskID) (*body[board.Task], error) {
+		func(ctx context.Context, in *TaskID) (*body[board.Task], error) {
 			task, err := b.CancelTask(ctx, in.ID)
 			return answer(s, task, err)
 		})
 	huma.Register(s.api, op(ScopeWork, "run-task", http.MethodPost, "/api/tasks/{id}/run", "Run a task, or run it again as a new attempt"),
-		func(ctx context.Context, in *taskID) (*body[board.Run], error) {
+		func(ctx context.Context, in *TaskID) (*body[board.Run], error) {
 			run, err := b.RunTask(ctx, in.ID)
 			return answer(s, run, err)
 		})

@@ -45,6 +45,8 @@ type gatewayConfig struct {
 	AdminTokenHash string       `json:"admin_token_hash"`
 	Credentials    []credential `json:"append_credentials"`
 	SocketGID      int          `json:"socket_gid"`
+	SocketTop      string       `json:"socket_top"`
+	Published      bool         `json:"published,omitempty"`
 	ScriptedSocket string       `json:"scripted_socket,omitempty"`
 	Landlock       bool         `json:"landlock"`
 	ParentPID      int          `json:"parent_pid"`
@@ -86,6 +88,7 @@ func startGateway(ctx context.Context, p gatewayParams) (*Gateway, error) {
 			Kinds: []string{"approval", "merge", "ci", "admin"},
 		}},
 		SocketGID:      -1,
+		SocketTop:      p.runtime.Join("s"),
 		ScriptedSocket: p.runtime.Join("m", "scripted.sock"),
 		Landlock:       p.docker == nil,
 		ParentPID:      os.Getpid(),
@@ -95,7 +98,7 @@ func startGateway(ctx context.Context, p gatewayParams) (*Gateway, error) {
 	}
 	if p.docker != nil {
 		config.ParentPID = 0 // another pid namespace; the container is swept by its label
-		config.Listen = containerListen
+		config.Listen, config.Published = containerListen, true
 	}
 	file := p.runtime.Join("g", "config.json")
 	if err := writeJSON(file, config); err != nil {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"moeca/internal/board"
 	"moeca/internal/hostapi"
 	"moeca/internal/web"
 )
@@ -123,3 +124,6 @@ func (s *Stack) Status(ctx context.Context) hostapi.Status {
 	}
 	return st
 }
+
+// Board is the service behind the API, for callers in the same process.
+func (s *Stack) Board() *board.Service { return s.board }
