@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"moeca/internal/gateway/gate"
 )
 
 // newServer returns the hardened server both kinds of listener use: HTTP/1.1
@@ -41,7 +43,7 @@ func (g *Gateway) connState(nc net.Conn, s http.ConnState) {
 // ServeTokens serves clients that present a token, until l is closed or the
 // gateway is.
 func (g *Gateway) ServeTokens(l net.Listener) error {
-	g.hosts.set(l.Addr())
+	g.hosts.set(l.Addr(), g.o.Published)
 	srv := g.newServer()
 	if !g.adopt(srv) {
 		_ = l.Close()
@@ -61,12 +63,15 @@ type hostList struct {
 	srv   []*http.Server
 }
 
-func (h *hostList) set(a net.Addr) {
+func (h *hostList) set(a net.Addr, anyPort bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.names = []string{a.String()}
 	if tcp, ok := a.(*net.TCPAddr); ok {
 		port := strconv.Itoa(tcp.Port)
+		if anyPort {
+			port = gate.AnyPort
+		}
 		h.names = append(h.names, "127.0.0.1:"+port, "localhost:"+port, "[::1]:"+port)
 	}
 }

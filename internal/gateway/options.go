@@ -61,6 +61,7 @@ type Options struct {
 	Limits    Limits
 	SocketGID int    // group of sandbox sockets; negative leaves it
 	SocketTop string // sandbox sockets must be below this directory; empty: anywhere
+	Published bool   // the loopback listener is in a container: clients name another port
 	Logger    *slog.Logger
 	Now       func() time.Time
 }

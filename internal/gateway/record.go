@@ -3,9 +3,7 @@ package gateway
 import (
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"moeca/internal/audit"
 	"moeca/internal/gateway/gate"
@@ -29,14 +27,14 @@ func Attribution(s session.Session) (audit.Attribution, audit.Actor) {
 func (x *exchange) row(kind audit.Kind) audit.Record {
 	r := audit.Record{
 		Kind: kind, Source: audit.SourceGateway, Upstream: x.req.Upstream.Name, Scripted: x.req.Upstream.Scripted,
-		Method: short(x.r.Method, 16), BytesIn: int64(len(x.req.Body)), Model: x.model,
+		Method: audit.Clip(x.r.Method, 16), BytesIn: int64(len(x.req.Body)), Model: x.model,
 	}
 	r.Attribution, r.Actor = Attribution(x.session())
 	switch {
 	case x.req.Target != nil:
 		r.Target = x.req.Target.String()
 	case x.r.URL != nil: // never the query: it may carry a credential
-		r.Target = short(x.r.URL.EscapedPath(), 1024)
+		r.Target = audit.Clip(x.r.URL.EscapedPath(), 1024)
 	}
 	return r
 }
@@ -51,17 +49,6 @@ func (x *exchange) session() session.Session {
 		return session.Session{ID: x.req.Socket}
 	}
 	return x.req.Session
-}
-
-// short cuts s to n bytes of valid UTF-8.
-func short(s string, n int) string {
-	if len(s) > n {
-		s = s[:n]
-	}
-	if utf8.ValidString(s) {
-		return s
-	}
-	return strings.ToValidUTF8(s, "")
 }
 
 // queueIntent gives the request its place in the log. Nothing was sent yet.
@@ -99,9 +86,12 @@ func (x *exchange) queueOutcome(result string) {
 	r.Usage = used
 	var response *audit.Body
 	if x.answer != nil {
+		if !x.answer.ended {
+			x.answer.capture.Cut()
+		}
 		response = x.answer.capture.Body()
 		if m := x.answer.meter.Model(); m != "" {
-			r.Model = short(m, 128)
+			r.Model = audit.Clip(m, 128)
 		}
 	}
 	if x.lease != nil && !known {

@@ -221,7 +221,7 @@ func (g *Gateway) bindClaimed(path string) (net.Listener, error) {
 			return nil, fmt.Errorf("gateway: remove stale socket: %w", err)
 		}
 	}
-	return listenUnix(path, 0o660, g.o.SocketGID)
+	return ListenUnix(path, 0o660, g.o.SocketGID)
 }
 
 // claim marks a path as ours, from bind until the session's socket is gone.
@@ -241,8 +241,8 @@ func (g *Gateway) release(path string) {
 	delete(g.paths, path)
 }
 
-// listenUnix binds a socket and sets its mode and group before anyone is served.
-func listenUnix(path string, mode fs.FileMode, gid int) (net.Listener, error) {
+// ListenUnix binds a socket and sets its mode and group before anyone is served.
+func ListenUnix(path string, mode fs.FileMode, gid int) (net.Listener, error) {
 	l, err := net.Listen("unix", path)
 	if err != nil {
 		return nil, fmt.Errorf("gateway: listen on %s: %w", path, err)

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"context"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -55,12 +56,24 @@ func (Protocol) Decide(_ context.Context, r *Request) Decision {
 		return Deny(http.StatusBadRequest, ReasonFraming, "only plain chunked bodies without trailers are taken")
 	case len(h.Header["Expect"]) > 0 && !strings.EqualFold(h.Header.Get("Expect"), "100-continue"):
 		return Deny(http.StatusBadRequest, ReasonExpect, "the expectation cannot be met")
-	case r.Hosts != nil && !slices.Contains(r.Hosts, h.Host):
+	case r.Hosts != nil && !namesListener(r.Hosts, h.Host):
 		return Deny(http.StatusForbidden, ReasonHost, "the Host header does not name this listener")
 	case r.Hosts != nil && (len(h.Header["Origin"]) > 0 || len(h.Header["Sec-Fetch-Site"]) > 0):
 		return Deny(http.StatusForbidden, ReasonOrigin, "requests of web pages are refused")
 	}
 	return Allow()
+}
+
+// AnyPort stands for a port in Request.Hosts where an engine publishes the
+// listener under a number of its own. What guards against rebinding is the name.
+const AnyPort = "*"
+
+func namesListener(hosts []string, host string) bool {
+	name, port, err := net.SplitHostPort(host)
+	if err != nil || strings.Trim(port, "0123456789") != "" {
+		return false
+	}
+	return slices.Contains(hosts, host) || slices.Contains(hosts, net.JoinHostPort(name, AnyPort))
 }
 
 func mentions(values []string, token string) bool {

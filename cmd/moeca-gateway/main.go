@@ -1,0 +1,52 @@
+// Command moeca-gateway is the one way from sandboxes to the outside. It
+// decides about every request, records it, puts the key in, and takes the key
+// out of the answer. See internal/gateway for the design and
+// internal/gateway/process for the configuration file.
+//
+//	moeca-gateway -config FILE
+//
+// It ends on SIGINT or SIGTERM, and when the process named by parent_pid is
+// gone. Exit status: 0 ended as asked, 1 could not start or failed, 2 wrong use.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	_ "golang.org/x/crypto/x509roots/fallback" // roots for images without any
+
+	"moeca/internal/gateway/process"
+)
+
+func main() { os.Exit(run()) }
+
+func run() int {
+	path := flag.String("config", "", "configuration file (JSON)")
+	flag.Parse()
+	if *path == "" || flag.NArg() > 0 {
+		fmt.Fprintln(os.Stderr, "usage: moeca-gateway -config FILE")
+		return 2
+	}
+	if err := protectMemory(); err != nil {
+		fmt.Fprintln(os.Stderr, "moeca-gateway:", err)
+		return 1
+	}
+	config, err := process.Load(*path)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "moeca-gateway:", err)
+		return 1
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	logger := slog.New(slog.NewJSONHandler(os.Stderr, nil))
+	if err := process.Run(ctx, config, logger); err != nil {
+		fmt.Fprintln(os.Stderr, "moeca-gateway:", err)
+		return 1
+	}
+	return 0
+}
