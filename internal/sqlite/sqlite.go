@@ -47,6 +47,7 @@ type Options struct {
 // DB is an open database.
 type DB struct {
 	path    string
+	o       Options
 	w, r    *sql.DB
 	release func() error
 }
@@ -64,7 +65,7 @@ func Open(ctx context.Context, path string, migrations fs.FS, o Options) (*DB, e
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: open %s: %w", path, err)
 	}
-	db := &DB{path: path, release: release}
+	db := &DB{path: path, o: o, release: release}
 	if err := db.open(ctx, migrations, o); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -129,8 +130,15 @@ func (db *DB) Read(ctx context.Context, fn func(*sql.Tx) error) (err error) {
 
 // Backup writes a consistent copy of the database to path, which must not
 // exist, while readers and the writer go on.
-func (db *DB) Backup(ctx context.Context, path string) error {
-	if _, err := db.r.ExecContext(ctx, `VACUUM INTO ?`, path); err != nil {
+func (db *DB) Backup(ctx context.Context, path string) (err error) {
+	// A connection of its own: the read pool may not write, not even elsewhere,
+	// and the writer would be held up for as long as the copy takes.
+	c, err := sql.Open("sqlite", dsn(db.path, db.o, "deferred", false))
+	if err != nil {
+		return fmt.Errorf("sqlite: back up to %s: %w", path, err)
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	if _, err := c.ExecContext(ctx, `VACUUM INTO ?`, path); err != nil {
 		return fmt.Errorf("sqlite: back up to %s: %w", path, err)
 	}
 	return nil
