@@ -64,11 +64,11 @@ type Options struct {
 
 // Driver implements sandbox.Driver.
 type Driver struct {
-	api    *client.Client
-	store  *image.Store
-	tell   func(string)
-	host   string
-	epoch  string
+	api   *client.Client
+	store *image.Store
+	tell  func(string)
+	host  string
+	epoch string
 
 	mu     sync.Mutex
 	engine *engine           // what Usable learned; nil until it succeeded

@@ -90,6 +90,10 @@ func capable(i system.Info) error {
 		return unusable("the engine runs without seccomp: use a kernel and an engine built with it")
 	case !i.MemoryLimit || !i.PidsLimit || !i.CPUCfsQuota:
 		return unusable("the engine cannot limit memory, processes and cpu here: enable these cgroup controllers, or use the native driver")
+	case !i.SwapLimit:
+		return unusable("the engine cannot limit swap here, so a sandbox could take more memory than its limit: boot with swapaccount=1, or use the native driver")
+	case hasOption(i.SecurityOptions, "selinux"):
+		return unusable("the engine labels files (SELinux), so a sandbox could not open its tree: run the engine without --selinux-enabled, or use the native driver")
 	case i.NCPU < 1:
 		return unusable("the engine reports no cpu")
 	}

@@ -31,7 +31,7 @@ type fakeEngine struct {
 func goodInfo() system.Info {
 	return system.Info{
 		OSType: "linux", OperatingSystem: "Debian GNU/Linux 12 (bookworm)", NCPU: 2,
-		MemoryLimit: true, PidsLimit: true, CPUCfsQuota: true,
+		MemoryLimit: true, SwapLimit: true, PidsLimit: true, CPUCfsQuota: true,
 		SecurityOptions: []string{"name=apparmor", "name=seccomp,profile=default"},
 	}
 }
@@ -134,6 +134,8 @@ func TestEngineThatCannotHoldLimitsIsRefused(t *testing.T) {
 		"no seccomp":                  func(i *system.Info) { i.SecurityOptions = []string{"name=apparmor"} },
 		"a lookalike of seccomp":      func(i *system.Info) { i.SecurityOptions = []string{"name=seccompx"} },
 		"no memory limit":             func(i *system.Info) { i.MemoryLimit = false },
+		"no swap limit":               func(i *system.Info) { i.SwapLimit = false },
+		"labelled files":              func(i *system.Info) { i.SecurityOptions = append(i.SecurityOptions, "name=selinux") },
 		"no process limit":            func(i *system.Info) { i.PidsLimit = false },
 		"no cpu limit":                func(i *system.Info) { i.CPUCfsQuota = false },
 		"an answer that says nothing": func(i *system.Info) { *i = system.Info{} },
