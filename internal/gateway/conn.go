@@ -27,6 +27,7 @@ type conn struct {
 	finding string // sticky: such a connection is closed after its answer
 	begun   int    // heads of which at least one byte came
 	handled int    // requests the server handed to the handler
+	refused bool   // the protocol gate refused: what follows is not looked at
 	head    headScan
 }
 
@@ -163,12 +164,19 @@ func (c *conn) request() (finding string, last bool) {
 	return c.finding, c.finding != "" || c.head.state == opaque
 }
 
+// refuse marks the connection as one whose caller does not speak our protocol.
+func (c *conn) refuse() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.refused = true
+}
+
 // unhandled says whether bytes came that never became a request: the parser
 // refused them, or they ended before a request did.
 func (c *conn) unhandled() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.begun > c.handled
+	return c.begun > c.handled && !c.refused
 }
 
 type connKey struct{}

@@ -50,6 +50,10 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
 		x.req.Hosts = g.hosts.get()
 	}
 	if d := g.chain.Run(r.Context(), x.req); !d.Allowed {
+		if d.Gate == (gate.Protocol{}).Name() {
+			c.refuse()
+			x.w.last = true
+		}
 		x.refuse(d)
 		return
 	}
