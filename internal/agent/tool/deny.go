@@ -5,6 +5,8 @@ import (
 	"path"
 	"strings"
 	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // glob is a deny pattern, folded.
@@ -68,9 +70,9 @@ func isGit(folded string) bool {
 	return false
 }
 
-// fold maps names that some file system holds for the same to one spelling: all
-// case variants of a letter to one of them, and the code points that HFS+
-// ignores to nothing.
+// fold maps names that some file system holds for the same to one spelling:
+// composed and decomposed characters to the decomposed ones, all case variants
+// of a letter to one of them, and the code points that HFS+ ignores to nothing.
 func fold(s string) string {
 	return strings.Map(func(r rune) rune {
 		if ignoredByHFS(r) {
@@ -81,7 +83,7 @@ func fold(s string) string {
 			least = min(least, n)
 		}
 		return unicode.ToLower(least)
-	}, s)
+	}, norm.NFD.String(s))
 }
 
 // ignoredByHFS lists what the HFS+ of Apple leaves out when it compares names

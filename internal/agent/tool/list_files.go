@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"sort"
 	"strconv"
 	"strings"
+	"syscall"
 	"unicode"
 
 	"moeca/internal/llm"
@@ -83,14 +85,17 @@ func (w *listing) directory(dir string) (below []string, err error) {
 	if w.full || w.ctx.Err() != nil {
 		return nil, nil
 	}
-	f, err := w.tree.root.Open(dir)
+	// Looked at first: opening a fifo would wait for ever.
+	if info, err := w.tree.root.Lstat(dir); err != nil {
+		return nil, plain(err)
+	} else if !info.IsDir() {
+		return nil, errors.New("not a directory")
+	}
+	f, err := w.tree.root.OpenFile(dir, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, plain(err)
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.IsDir() {
-		return nil, errors.New("not a directory")
-	}
 	names, err := f.Readdirnames(maxDirectory)
 	if err != nil && len(names) == 0 {
 		return nil, nil // empty: Readdirnames says io.EOF
