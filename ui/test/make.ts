@@ -12,6 +12,7 @@ export function makeTask(
   return {
     repoId: 'r1' as RepoId,
     repoName: 'repo',
+    number: 1,
     title: 'A task',
     detail: '',
     base: 'main',

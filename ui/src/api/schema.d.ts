@@ -1796,6 +1796,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description id, unique prefix of an id, or number */
                 id: string;
             };
             cookie?: never;
@@ -1831,6 +1832,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description id, unique prefix of an id, or number */
                 id: string;
             };
             cookie?: never;
@@ -1933,6 +1935,7 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @description id, unique prefix of an id, or number */
                 id: string;
             };
             cookie?: never;

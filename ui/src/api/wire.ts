@@ -88,6 +88,7 @@ function toAttempt(wire: Wire['Attempt']): Attempt {
 export function toTask(wire: Wire['Task']): Task {
   return {
     id: wire.id as TaskId,
+    number: wire.number,
     repoId: wire.repo_id as RepoId,
     repoName: wire.repo_name,
     title: wire.title,

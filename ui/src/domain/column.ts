@@ -76,6 +76,6 @@ export function matches(task: Task, filter: string): boolean {
     if (field === 'status') return task.status === value
     if (field === 'ci') return task.ci === value
     if (field === 'repo') return task.repoName.toLowerCase().includes(value)
-    return `${task.title} ${task.id} ${task.repoName}`.toLowerCase().includes(word)
+    return `#${task.number} ${task.title} ${task.id} ${task.repoName}`.toLowerCase().includes(word)
   })
 }

@@ -93,6 +93,7 @@ export type Attempt = {
 
 export type Task = {
   id: TaskId
+  number: number
   repoId: RepoId
   repoName: string
   title: string

@@ -73,6 +73,7 @@ function CardFoot({ task }: { task: Task }) {
   })
   return (
     <div className="flex flex-wrap items-center gap-x-2 text-xs text-t3">
+      <span>#{task.number}</span>
       <span className="max-w-32 truncate">{task.repoName}</span>
       <span>{task.template}</span>
       <span className="max-w-32 truncate">{task.model}</span>

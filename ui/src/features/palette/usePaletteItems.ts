@@ -132,11 +132,11 @@ function useTaskItems(text: string): PaletteItem[] {
   const navigate = useNavigate()
   const words = text.replace(/^#/, '').toLowerCase().trim()
   return (useTasks().data ?? [])
-    .filter((task) => task.title.toLowerCase().includes(words) || task.id.startsWith(words))
+    .filter((task) => task.title.toLowerCase().includes(words) || String(task.number) === words)
     .slice(0, taskCap)
     .map((task) => ({
       id: `task:${task.id}`,
-      label: `${task.title}  ${task.id}`,
+      label: `#${task.number} ${task.title}`,
       icon: CircleDot,
       key: '',
       perform: () => void navigate({ to: '/tasks/$taskId', params: { taskId: task.id } }),

@@ -60,7 +60,9 @@ function Strip({ task }: { task: Task }) {
       <StatusChip status={task.status} />
       <CIChip state={task.ci} />
       {task.scripted ? <Scripted /> : null}
-      <span>{task.repoName}</span>
+      <span>
+        #{task.number} {task.repoName}
+      </span>
       {attempt === null ? (
         <span>
           {t('task.baseOid')} <code className="font-mono">{task.base}</code>

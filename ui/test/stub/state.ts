@@ -1,0 +1,103 @@
+import { createHash } from 'node:crypto'
+import type { components } from '../../src/api/schema'
+
+// A host in memory, for browser tests of the interface alone. It is as small
+// as the interface lets it be, and lives under test/ only.
+
+type Wire = components['schemas']
+
+export const oid = (text: string) => createHash('sha1').update(text).digest('hex')
+
+export class State {
+  repos: Wire['Repo'][] = []
+  tasks: Wire['Task'][] = []
+  audit: Wire['AuditRow'][] = []
+  logs = new Map<string, Wire['LogLine'][]>()
+  ci = new Map<string, Wire['CI']>()
+  approvals = new Map<string, Wire['Approval']>()
+  providers: Wire['Provider'][] = [provider('demo', true), provider('anthropic', false)]
+  listeners = new Set<(change: Wire['Change']) => void>()
+  private seq = 0
+
+  emit(topic: string, kind: string, id: string): void {
+    const change = { seq: ++this.seq, topic, kind, id }
+    for (const tell of this.listeners) tell(change)
+  }
+
+  touch(task: Wire['Task'], over: Partial<Wire['Task']>): void {
+    Object.assign(task, over, { updated_at: new Date().toISOString(), version: task.version + 1 })
+    this.emit('tasks', 'task.changed', task.id)
+  }
+
+  row(over: Partial<Wire['AuditRow']>): number {
+    const seq = this.audit.length + 1
+    this.audit.push({
+      seq,
+      time: new Date().toISOString(),
+      hash: oid(`row${seq}`).padEnd(64, '0'),
+      prev: oid(`row${seq - 1}`).padEnd(64, '0'),
+      kind: 'intent',
+      source: 'gateway',
+      actor: 'agent',
+      bytes_in: 0,
+      bytes_out: 0,
+      duration_us: 0,
+      tokens_in: 0,
+      tokens_out: 0,
+      scripted: false,
+      has_body: false,
+      partial: false,
+      ...over,
+    })
+    return seq
+  }
+
+  review(task: Wire['Task']): Wire['Review'] {
+    const none: Wire['CI'] = { state: task.ci, exit_code: 0 }
+    const ci = this.ci.get(task.id) ?? none
+    const blockers: Wire['Blocker'][] = []
+    if (task.ci === 'pending')
+      blockers.push({ code: 'ci_pending', message: 'the CI gate has not run' })
+    if (task.ci === 'running')
+      blockers.push({ code: 'ci_running', message: 'the CI gate is running' })
+    const acks = task.ci === 'none' ? ['no_ci'] : []
+    const approval = this.approvals.get(task.id)
+    return {
+      task_id: task.id,
+      preview: {
+        target: task.target,
+        target_oid: oid('target'),
+        head: task.attempt?.head_oid ?? '',
+        merge_base: oid('target'),
+        result_tree: oid(`${task.id}tree`),
+        ahead: 1,
+        behind: 0,
+        up_to_date: false,
+      },
+      ci,
+      ...(approval === undefined ? {} : { approval }),
+      can_approve: blockers.length === 0,
+      blockers,
+      needs_acks: acks,
+      base_moved: false,
+      checked_out: true,
+      log_head: this.audit.at(-1)?.hash ?? '',
+      truncated: [],
+    }
+  }
+}
+
+function provider(name: string, scripted: boolean): Wire['Provider'] {
+  return {
+    name,
+    kind: 'anthropic',
+    base_url: scripted ? 'unix:' : 'https://models.example',
+    models: scripted ? ['scripted-1'] : ['large-1', 'small-1'],
+    auth_header: 'x-api-key',
+    auth_prefix: '',
+    scripted,
+    built_in: true,
+    runnable: true,
+    has_secret: scripted,
+  }
+}
