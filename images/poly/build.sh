@@ -112,6 +112,9 @@ finish() {
   rm -rf "$root"/var/lib/apt/lists/* "$root"/var/cache/* "$root"/var/log/* "$root"/var/lib/dpkg/*-old \
     "$root"/etc/apt/sources.list "$root"/etc/apt/sources.list.d/* "$root"/etc/apt/apt.conf.d/99mmdebstrap \
     "$root"/etc/dpkg/dpkg.cfg.d/99mmdebstrap
+  # Compiled by the package manager's own tools, and not the same every time.
+  find "$root/usr/share/python3" "$root/usr/lib/python3/dist-packages/_distutils_hack" \
+    -name __pycache__ -prune -exec rm -rf {} +
   find "$root" -xdev -perm /6000 \( -type f -o -type d \) -exec chmod a-s {} +
 
   # What was copied must run on this root's own libraries.
