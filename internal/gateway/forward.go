@@ -131,6 +131,7 @@ func (x *exchange) modify(resp *http.Response, alive func()) error {
 
 // upstreamFailed answers when there is no answer to pass on.
 func (x *exchange) upstreamFailed(ctx context.Context, err error) {
+	x.cause = err
 	if werr := x.await(x.r.Context()); werr != nil {
 		x.end(x.logOrGone(werr))
 		return

@@ -7,6 +7,7 @@ import (
 
 	"moeca/internal/audit"
 	"moeca/internal/gateway/gate"
+	"moeca/internal/gateway/scrub"
 	"moeca/internal/session"
 )
 
@@ -93,6 +94,13 @@ func (x *exchange) queueOutcome(result string) {
 		if m := x.answer.meter.Model(); m != "" {
 			r.Model = audit.Clip(m, 128)
 		}
+	}
+	if x.answer != nil && x.answer.broken != nil {
+		x.cause = x.answer.broken
+	}
+	if x.cause != nil {
+		text := scrub.String(x.cause.Error(), x.req.Upstream.Key.Open())
+		r.Attrs = append(r.Attrs, audit.Attr{Key: "cause", Value: audit.Clip(text, 512)})
 	}
 	if x.lease != nil && !known {
 		r.Attrs = append(r.Attrs, audit.Attr{Key: "usage", Value: "unknown"})

@@ -38,6 +38,7 @@ type exchange struct {
 	answer  *answerBody
 	denial  gate.Decision // what ended the exchange after its intent
 	stopped error         // the clock of ours that ended it
+	cause   error         // why the upstream gave no answer
 }
 
 // serve is the handler of every listener.
