@@ -5,8 +5,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/tidwall/gjson"
 
 	"moeca/internal/board"
 )
@@ -115,4 +118,81 @@ func mustRunAgain(t *testing.T, s *server, task board.Task) {
 	if task.Attempt.Number != 2 || task.Files != 2 {
 		t.Errorf("second attempt: number %d with %d files, want 2 with 2", task.Attempt.Number, task.Files)
 	}
+}
+
+// TestKilledGatewayIsOutlived kills the gateway while the model is thinking: it
+// comes back, the session is minted again at the same socket, and the run ends
+// well. What was on its way is in the log with an unknown outcome.
+func TestKilledGatewayIsOutlived(t *testing.T) {
+	for _, driver := range []string{"native", "docker"} {
+		t.Run(driver, func(t *testing.T) {
+			needDriver(t, driver)
+			dir := shortDir(t)
+			s := serve(t, dir, driver)
+			repo := s.addRepo(smallRepo(t, dir), nil)
+			var task board.Task
+			s.call("POST", "/api/tasks", board.NewTask{RepoID: repo.ID, Title: "Outlive", Detail: part(slowScript(t))}, &task)
+			var run board.Run
+			s.call("POST", "/api/tasks/"+task.ID+"/run", nil, &run)
+			eventually(t, time.Minute, "the agent's first file", func() bool {
+				return strings.Contains(s.logs(run.ID), "kept.txt")
+			})
+			killGateway(t, s, driver)
+			eventually(t, 2*time.Minute, "the run", func() bool {
+				s.call("GET", "/api/runs/"+run.ID, nil, &run)
+				return finished(run.Status)
+			})
+			if run.Status != board.StatusDone {
+				t.Fatalf("the run ended %s: %s\n%s\nhost:\n%s", run.Status, run.Cause, s.logs(run.ID), s.stderr.String())
+			}
+			s.call("GET", "/api/tasks/"+task.ID, nil, &task)
+			if task.Files != 2 {
+				t.Errorf("%d files changed, want 2", task.Files)
+			}
+			mustVerify(t, s)
+			status, rows := s.try("GET", "/api/audit?kind=outcome&limit=500", nil)
+			if status != 200 || !strings.Contains(string(rows), `"result":"unknown"`) {
+				t.Errorf("no outcome says that it is unknown: %d %s", status, rows)
+			}
+			if task.Tokens == 0 {
+				t.Error("the tokens of the first session are lost")
+			}
+		})
+	}
+}
+
+func killGateway(t *testing.T, s *server, driver string) {
+	t.Helper()
+	if driver == "docker" {
+		out, err := exec.Command("docker", "ps", "-q", "--filter", "label=moeca.owner="+s.owner(), "--filter", "label=moeca.kind=service").Output()
+		id := strings.TrimSpace(string(out))
+		if err != nil || id == "" || strings.Contains(id, "\n") {
+			t.Fatalf("the gateway's container is not there alone: %q %v", out, err)
+		}
+		if out, err := exec.Command("docker", "kill", id).CombinedOutput(); err != nil {
+			t.Fatalf("docker kill: %v %s", err, out)
+		}
+		return
+	}
+	found, err := filepath.Glob(filepath.Join(s.dir, "r", "*", "g", "endpoints.json"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("endpoints of the gateway: %v %v", found, err)
+	}
+	raw, err := os.ReadFile(found[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid := int(gjson.GetBytes(raw, "pid").Int())
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatalf("kill %d: %v", pid, err)
+	}
+}
+
+// owner is the id of the server's data directory.
+func (s *server) owner() string {
+	raw, err := os.ReadFile(filepath.Join(s.dir, "data", "format.json"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return gjson.GetBytes(raw, "id").String()
 }

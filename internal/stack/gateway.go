@@ -22,11 +22,12 @@ type Gateway struct {
 	Admin  *gatewayapi.Client
 	Append *gatewayapi.AppendClient
 
-	stop func(context.Context)
+	stop func()
 
-	mu       sync.Mutex
-	boot     string
-	endpoint endpoint
+	mu        sync.Mutex
+	boot      string
+	address   string
+	published string // where the engine publishes a container's port
 }
 
 // endpoint is what the gateway writes when it is ready.
@@ -108,23 +109,18 @@ func startGateway(ctx context.Context, p gatewayParams) (*Gateway, error) {
 		Admin:  gatewayapi.NewClient(config.AdminSocket, adminToken),
 		Append: gatewayapi.NewAppendClient(config.AppendSocket, appendToken),
 	}
-	if p.docker != nil {
-		return g, g.startContainer(ctx, p, config, file)
-	}
-	return g, g.startProcess(ctx, p, config, file)
-}
-
-func (g *Gateway) startProcess(ctx context.Context, p gatewayParams, config gatewayConfig, file string) error {
-	proc := &process{
-		name:   "moeca-gateway",
-		argv:   []string{p.binary, "-config", file},
-		logTo:  p.data.Join("logs", "gateway.log"),
-		logger: p.logger,
-		ready:  func(ctx context.Context) error { return g.check(ctx) },
+	logTo := p.data.Join("logs", "gateway.log")
+	svc := &service{
+		name: "moeca-gateway", logTo: logTo, logger: p.logger,
+		launch: program(logTo, p.binary, "-config", file),
+		ready:  g.check,
 		onUp:   func(ctx context.Context) error { return g.booted(ctx, p, config) },
 	}
-	g.stop = func(context.Context) { proc.stop() }
-	return proc.start(ctx)
+	if p.docker != nil {
+		svc.launch = g.container(p, file)
+	}
+	g.stop = svc.stop
+	return g, svc.start(ctx)
 }
 
 // check asks the gateway for its health; an answer means it is up, even where
@@ -148,7 +144,10 @@ func (g *Gateway) booted(ctx context.Context, p gatewayParams, config gatewayCon
 	}
 	g.mu.Lock()
 	again := g.boot != "" && g.boot != health.Boot
-	g.boot, g.endpoint = health.Boot, e
+	g.boot, g.address = health.Boot, e.Address
+	if g.published != "" {
+		g.address = g.published
+	}
 	g.mu.Unlock()
 	return p.onBoot(ctx, g, again)
 }
@@ -157,15 +156,11 @@ func (g *Gateway) booted(ctx context.Context, p gatewayParams, config gatewayCon
 func (g *Gateway) Address() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.endpoint.Address
+	return g.address
 }
 
 // Close stops the gateway.
-func (g *Gateway) Close(ctx context.Context) {
-	if g.stop != nil {
-		g.stop(ctx)
-	}
-}
+func (g *Gateway) Close(context.Context) { g.stop() }
 
 func randomToken() string {
 	var b [32]byte
@@ -180,8 +175,9 @@ func hashHex(token string) string {
 
 var errNoBinary = errors.New("build it with `make build`")
 
-func (g *Gateway) setAddress(addr string) {
+// publish remembers where the engine publishes the container's port.
+func (g *Gateway) publish(addr string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.endpoint.Address = addr
+	g.published = addr
 }

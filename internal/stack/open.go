@@ -53,7 +53,8 @@ type Stack struct {
 	driver    sandbox.Driver
 	note      string
 	gateway   *Gateway
-	scripted  *process
+	scripted  *service
+	sessions  *sessions
 	providers *Providers
 	audit     *AuditView
 	db        *sqlite.DB
@@ -64,6 +65,7 @@ type Stack struct {
 	endpoints Endpoints
 	server    *http.Server
 	failed    chan error
+	serving   chan struct{} // closed once person and endpoints are set
 
 	closers []func(context.Context) // in order of start
 }
@@ -76,7 +78,7 @@ func Open(ctx context.Context, o Options) (_ *Stack, err error) {
 	}
 	s := &Stack{
 		opts: o, id: identity(), log: o.Logger, bus: &pubsub.Bus{},
-		tokens: hostapi.NewTokens(time.Now), failed: make(chan error, 1),
+		tokens: hostapi.NewTokens(time.Now), failed: make(chan error, 1), serving: make(chan struct{}),
 	}
 	defer func() {
 		if err != nil {
@@ -170,7 +172,7 @@ func (s *Stack) openBoard(ctx context.Context) error {
 	}
 	s.board, err = board.New(board.Deps{
 		DB: db, Bus: s.bus, Repos: board.NewRepositories(board.GitOptions{Data: s.data.Path, Owner: own, Identity: who}),
-		Driver: s.driver, Gateway: s.gateway.Admin, Sockets: s.runtime,
+		Driver: s.driver, Gateway: s.sessions, Sockets: s.runtime,
 		Providers: s.gateway.Admin, Ledger: s.gateway.Append, Log: s.audit, Signer: signer,
 		Data: s.data.Path, Owner: s.data.ID, UID: s.id.SandboxUID, GID: s.id.SandboxGID,
 		Identity: who, Logger: s.log,

@@ -6,16 +6,15 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
-	"sync"
 	"syscall"
 	"time"
 )
 
-// process is a service of the host that runs as its own process. It is started
-// again when it dies, until stop is called.
-type process struct {
+// service is a part of the host that runs on its own: a process, or a
+// container. It is started again when it dies, until stop is called.
+type service struct {
 	name   string
-	argv   []string
+	launch func(context.Context) (unit, error)
 	logTo  string // file its output goes to
 	logger *slog.Logger
 	ready  func(context.Context) error // polled after every start
@@ -23,9 +22,13 @@ type process struct {
 
 	cancel context.CancelFunc
 	done   chan struct{}
+}
 
-	mu  sync.Mutex
-	pid int
+// unit is one life of a service. exited gives one value when it has ended; end
+// ends it and waits for that.
+type unit struct {
+	exited chan error
+	end    func()
 }
 
 // Pauses between a service's death and its next start, growing with each early
@@ -33,120 +36,136 @@ type process struct {
 const (
 	firstPause = 100 * time.Millisecond
 	lastPause  = 5 * time.Second
-	startLimit = 20 * time.Second
+	startLimit = 30 * time.Second
 )
 
-// start runs the process and returns when it is ready.
-func (p *process) start(ctx context.Context) error {
-	cmd, err := p.spawn()
+// start launches the service and returns when it is ready.
+func (s *service) start(ctx context.Context) error {
+	u, err := s.up(ctx)
 	if err != nil {
 		return err
 	}
-	exited := make(chan error, 1)
-	go func() { exited <- cmd.Wait() }()
-	if err := p.awaitReady(ctx, exited); err != nil {
-		_ = cmd.Process.Kill()
-		return err
-	}
-	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	p.cancel, p.done = cancel, make(chan struct{})
-	go p.supervise(run, cmd, exited)
+	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	s.cancel, s.done = cancel, make(chan struct{})
+	go s.supervise(life, u)
 	return nil
 }
 
-// stop ends the process: TERM, then KILL.
-func (p *process) stop() {
-	if p.cancel == nil {
+// stop ends the service: TERM, then KILL.
+func (s *service) stop() {
+	if s.cancel == nil {
 		return
 	}
-	p.cancel()
-	<-p.done
+	s.cancel()
+	<-s.done
 }
 
-func (p *process) spawn() (*exec.Cmd, error) {
-	out, err := os.OpenFile(p.logTo, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+// up launches one unit and waits until it is ready.
+func (s *service) up(ctx context.Context) (unit, error) {
+	u, err := s.launch(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("start %s: %w", p.name, err)
+		return unit{}, fmt.Errorf("start %s: %w", s.name, err)
 	}
-	defer out.Close()
-	cmd := exec.Command(p.argv[0], p.argv[1:]...)
-	cmd.Env = []string{} // a service gets nothing of the host's environment
-	cmd.Dir = "/"
-	cmd.Stdout, cmd.Stderr = out, out
-	cmd.SysProcAttr = serviceAttr()
-	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start %s: %w", p.name, err)
+	if err := s.awaitReady(ctx, u); err != nil {
+		u.end()
+		return unit{}, err
 	}
-	p.mu.Lock()
-	p.pid = cmd.Process.Pid
-	p.mu.Unlock()
-	return cmd, nil
+	return u, nil
 }
 
-// awaitReady polls until the service answers, dies, or takes too long.
-func (p *process) awaitReady(ctx context.Context, exited chan error) error {
+// awaitReady polls until the unit answers, dies, or takes too long.
+func (s *service) awaitReady(ctx context.Context, u unit) error {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		err := p.ready(ctx)
+		err := s.ready(ctx)
 		if err == nil {
-			if p.onUp != nil {
-				return p.onUp(ctx)
+			if s.onUp != nil {
+				return s.onUp(ctx)
 			}
 			return nil
 		}
 		select {
-		case exit := <-exited:
-			return fmt.Errorf("%s ended while it started (%v); its log is %s: %s", p.name, exit, p.logTo, lastLine(p.logTo))
+		case exit := <-u.exited:
+			u.exited <- exit // for end
+			return fmt.Errorf("%s ended while it started (%v); its log is %s: %s", s.name, exit, s.logTo, logEnd(s.logTo))
 		case <-ctx.Done():
-			return fmt.Errorf("%s did not become ready: %w; its log is %s", p.name, err, p.logTo)
+			return fmt.Errorf("%s did not become ready: %w; its log is %s", s.name, err, s.logTo)
 		case <-tick.C:
 		}
 	}
 }
 
-// supervise waits for the process and starts it again until ctx ends.
-func (p *process) supervise(ctx context.Context, cmd *exec.Cmd, exited chan error) {
-	defer close(p.done)
-	pause := firstPause
+// supervise waits for the unit's end and starts the next, until ctx ends.
+func (s *service) supervise(ctx context.Context, u unit) {
+	defer close(s.done)
 	for {
 		select {
 		case <-ctx.Done():
-			terminate(cmd, exited)
+			u.end()
 			return
-		case err := <-exited:
-			p.logger.Error("service ended", "service", p.name, "error", err)
+		case err := <-u.exited:
+			u.exited <- err
+			u.end()
+			s.logger.Error("service ended", "service", s.name, "error", err)
 		}
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(pause):
-			}
-			var err error
-			if cmd, err = p.spawn(); err == nil {
-				exited = make(chan error, 1)
-				go func(c *exec.Cmd, done chan error) { done <- c.Wait() }(cmd, exited)
-				if err = p.awaitReady(ctx, exited); err == nil {
-					pause = firstPause
-					p.logger.Info("service is back", "service", p.name)
-					break
-				}
-				_ = cmd.Process.Kill()
-			}
-			p.logger.Error("service cannot be started", "service", p.name, "error", err)
-			pause = min(2*pause, lastPause)
+		next, ok := s.restart(ctx)
+		if !ok {
+			return
 		}
+		u = next
+	}
+}
+
+// restart tries until a unit is up; false means that ctx ended first.
+func (s *service) restart(ctx context.Context) (unit, bool) {
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		select {
+		case <-ctx.Done():
+			return unit{}, false
+		case <-time.After(pause):
+		}
+		u, err := s.up(ctx)
+		if err == nil {
+			s.logger.Info("service is back", "service", s.name)
+			return u, true
+		}
+		s.logger.Error("service cannot be started", "service", s.name, "error", err)
 	}
 }
 
 // termGrace is how long a service may take to end by itself.
 const termGrace = 5 * time.Second
 
+// program launches argv as a process that gets nothing of the host's
+// environment and whose output goes to a file.
+func program(logTo string, argv ...string) func(context.Context) (unit, error) {
+	return func(context.Context) (unit, error) {
+		out, err := os.OpenFile(logTo, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+		if err != nil {
+			return unit{}, err
+		}
+		defer out.Close()
+		cmd := exec.Command(argv[0], argv[1:]...)
+		cmd.Env, cmd.Dir = []string{}, "/"
+		cmd.Stdout, cmd.Stderr = out, out
+		cmd.SysProcAttr = serviceAttr()
+		if err := cmd.Start(); err != nil {
+			return unit{}, err
+		}
+		u := unit{exited: make(chan error, 1)}
+		go func() { u.exited <- cmd.Wait() }()
+		u.end = func() { terminate(cmd, u.exited) }
+		return u, nil
+	}
+}
+
 func terminate(cmd *exec.Cmd, exited chan error) {
-	_ = cmd.Process.Signal(syscall.SIGTERM)
+	if cmd.Process.Signal(syscall.SIGTERM) != nil {
+		return // it has ended
+	}
 	select {
 	case <-exited:
 	case <-time.After(termGrace):
@@ -155,12 +174,11 @@ func terminate(cmd *exec.Cmd, exited chan error) {
 	}
 }
 
-// lastLine returns the end of a log for an error message.
-func lastLine(file string) string {
+// logEnd returns the end of a log for an error message.
+func logEnd(file string) string {
 	raw, err := os.ReadFile(file)
 	if err != nil {
 		return ""
 	}
-	raw = raw[max(0, len(raw)-500):]
-	return string(raw)
+	return string(raw[max(0, len(raw)-500):])
 }

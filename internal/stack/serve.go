@@ -51,8 +51,13 @@ func (s *Stack) serve(context.Context) error {
 	s.person = s.tokens.Mint("person", hostapi.PersonScopes())
 	s.endpoints = Endpoints{
 		URL: "http://" + addr, Token: s.tokens.Mint("program", hostapi.ProgramScopes()), PID: os.Getpid(),
-		Gateway: s.gateway.Address(), Admin: s.runtime.Join("g", "admin.sock"),
+		Admin: s.runtime.Join("g", "admin.sock"),
 	}
+	close(s.serving)
+	s.onClose(func(context.Context) {
+		os.Remove(s.data.Join("run", "endpoints.json"))
+		os.Remove(s.data.Join("run", "person.token"))
+	})
 	return s.writeEndpoints()
 }
 
@@ -65,26 +70,36 @@ func (s *Stack) closeServer(ctx context.Context) {
 	}
 }
 
+// writeEndpoints writes where everything is now; the gateway's address can
+// change when it is started again. Before the API serves there is nothing to
+// write.
 func (s *Stack) writeEndpoints() error {
-	file, token := s.data.Join("run", "endpoints.json"), s.data.Join("run", "person.token")
-	if err := writeFile(token, []byte(s.person+"\n"), 0o600); err != nil {
+	select {
+	case <-s.serving:
+	default:
+		return nil
+	}
+	if err := writeFile(s.data.Join("run", "person.token"), []byte(s.person+"\n"), 0o600); err != nil {
 		return fmt.Errorf("write endpoints: %w", err)
 	}
-	if err := writeJSON(file, s.endpoints); err != nil {
+	if err := writeJSON(s.data.Join("run", "endpoints.json"), s.Endpoints()); err != nil {
 		return fmt.Errorf("write endpoints: %w", err)
 	}
-	s.onClose(func(context.Context) { os.Remove(file); os.Remove(token) })
 	if s.opts.ReadyFile == "" {
 		return nil
 	}
-	if err := writeJSON(s.opts.ReadyFile, s.endpoints); err != nil {
+	if err := writeJSON(s.opts.ReadyFile, s.Endpoints()); err != nil {
 		return fmt.Errorf("ready file: %w", err)
 	}
 	return nil
 }
 
 // Endpoints says where everything is.
-func (s *Stack) Endpoints() Endpoints { return s.endpoints }
+func (s *Stack) Endpoints() Endpoints {
+	e := s.endpoints
+	e.Gateway = s.gateway.Address()
+	return e
+}
 
 // PersonToken is a bearer with a person's scopes, for commands that have asked
 // a person.

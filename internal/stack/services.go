@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"moeca/internal/sandbox"
 	"moeca/internal/sandbox/docker"
@@ -21,13 +22,12 @@ func (s *Stack) startScripted(ctx context.Context) error {
 	if err := writeFile(keyFile, []byte(randomToken()), 0o600); err != nil {
 		return fmt.Errorf("scripted model: %w", err)
 	}
-	s.scripted = &process{
+	logTo := s.data.Join("logs", "scripted.log")
+	s.scripted = &service{
 		name: "moeca-scripted",
-		argv: []string{
-			filepath.Join(s.opts.Bin, "moeca-scripted"), "-socket", socket, "-key-file", keyFile,
-			"-parent-pid", fmt.Sprint(os.Getpid()),
-		},
-		logTo:  s.data.Join("logs", "scripted.log"),
+		launch: program(logTo, filepath.Join(s.opts.Bin, "moeca-scripted"), "-socket", socket, "-key-file", keyFile,
+			"-parent-pid", fmt.Sprint(os.Getpid())),
+		logTo:  logTo,
 		logger: s.log,
 		ready: func(ctx context.Context) error {
 			conn, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
@@ -84,18 +84,23 @@ func (s *Stack) startGateway(ctx context.Context) error {
 	return nil
 }
 
-// gatewayBooted runs after every start of the gateway. After a restart the
-// sessions of running sandboxes are gone with the old process: their requests
-// are refused, and their runs end with that cause.
+// gatewayBooted runs after every start of the gateway, before anyone uses it.
+// After a restart, living sessions are minted again at their sockets.
 func (s *Stack) gatewayBooted(ctx context.Context, g *Gateway, again bool) error {
 	key, err := s.canary()
 	if err != nil {
 		return fmt.Errorf("scripted model's key: %w", err)
 	}
-	if again {
-		s.log.Warn("the gateway was started again; sessions of running sandboxes ended with it")
+	if err := s.providers.push(ctx, g.Admin, key); err != nil {
+		return err
 	}
-	return s.providers.push(ctx, g.Admin, key)
+	if !again {
+		s.sessions = &sessions{admin: g.Admin, log: s.audit, now: time.Now, say: s.log, live: map[string]*liveSession{}}
+		return nil
+	}
+	s.log.Warn("the gateway was started again; living sessions are minted again")
+	s.sessions.again(ctx)
+	return s.writeEndpoints()
 }
 
 // containerPort is where the gateway's container listens for token clients; the
@@ -105,50 +110,54 @@ const (
 	containerListen = "0.0.0.0:8787"
 )
 
-// startContainer runs the gateway as a container that sees its log, the
+// container launches the gateway in a container that sees its log, the
 // sockets, and nothing else of the host.
-func (g *Gateway) startContainer(ctx context.Context, p gatewayParams, config gatewayConfig, file string) error {
-	if err := p.prepareForContainer(file); err != nil {
-		return err
-	}
-	service, err := p.docker.StartService(ctx, docker.Service{
-		Name: "gateway", Owner: p.data.ID, Binary: p.binary, Args: []string{"-config", file},
-		UID: p.id.GatewayUID, GID: p.id.GatewayGID,
-		Mounts: []sandbox.Mount{
-			{Source: p.data.Join("audit"), Target: p.data.Join("audit")},
-			{Source: p.runtime.Join("g"), Target: p.runtime.Join("g")},
-			{Source: p.runtime.Join("s"), Target: p.runtime.Join("s")},
-			{Source: p.runtime.Join("m"), Target: p.runtime.Join("m"), ReadOnly: true},
-		},
-		Ports: []uint16{containerPort},
-	})
-	if err != nil {
-		return fmt.Errorf("start the gateway's container: %w", err)
-	}
-	g.stop = func(ctx context.Context) {
-		if err := service.Stop(ctx, termGrace); err != nil {
-			p.logger.Warn("gateway container", "error", err)
+func (g *Gateway) container(p gatewayParams, file string) func(context.Context) (unit, error) {
+	return func(ctx context.Context) (unit, error) {
+		if err := p.prepareForContainer(file); err != nil {
+			return unit{}, err
 		}
+		running, err := p.docker.StartService(ctx, docker.Service{
+			Name: "gateway", Owner: p.data.ID, Binary: p.binary, Args: []string{"-config", file},
+			UID: p.id.GatewayUID, GID: p.id.GatewayGID,
+			Mounts: []sandbox.Mount{
+				{Source: p.data.Join("audit"), Target: p.data.Join("audit")},
+				{Source: p.runtime.Join("g"), Target: p.runtime.Join("g")},
+				{Source: p.runtime.Join("s"), Target: p.runtime.Join("s")},
+				{Source: p.runtime.Join("m"), Target: p.runtime.Join("m"), ReadOnly: true},
+			},
+			Ports: []uint16{containerPort},
+		})
+		if err != nil {
+			return unit{}, err
+		}
+		g.publish(running.Address(containerPort).String())
+		return p.follow(running), nil
 	}
-	exited := make(chan error, 1)
-	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
+}
+
+// follow turns a running container into a unit. Its log is kept when it ends.
+func (p gatewayParams) follow(running *docker.RunningService) unit {
+	life, cancel := context.WithCancel(context.Background())
+	u := unit{exited: make(chan error, 1)}
 	go func() {
-		code, err := service.Wait(life)
+		code, err := running.Wait(life)
 		if err == nil {
 			err = fmt.Errorf("exit code %d", code)
 		}
-		exited <- err
+		u.exited <- err
 	}()
-	proc := process{name: "moeca-gateway", logTo: p.data.Join("logs", "gateway.log")}
-	proc.ready = g.check
-	proc.onUp = func(ctx context.Context) error { return g.booted(ctx, p, config) }
-	if err := proc.awaitReady(ctx, exited); err != nil {
-		p.keepLog(ctx, service)
-		return err
+	u.end = func() {
+		ctx, done := context.WithTimeout(context.Background(), 4*termGrace)
+		defer done()
+		p.keepLog(ctx, running)
+		if err := running.Stop(ctx, termGrace); err != nil {
+			p.logger.Warn("gateway container", "error", err)
+		}
+		cancel()
+		<-u.exited
 	}
-	g.setAddress(service.Address(containerPort).String())
-	return nil
+	return u
 }
 
 // prepareForContainer gives the container's user what it must own.
