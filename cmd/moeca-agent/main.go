@@ -22,6 +22,10 @@ const (
 	registryAddr = "127.0.0.1:8791"
 )
 
+// grace is what a command gets between TERM and KILL. The driver's own grace
+// for the whole sandbox is longer.
+const grace = 5 * time.Second
+
 func main() { os.Exit(run()) }
 
 func run() int {
@@ -38,6 +42,6 @@ func run() int {
 	return agent.Run(ctx, agent.Config{
 		In: ch.In, Out: ch.Out,
 		GatewayAddr: gatewayAddr, RegistryAddr: registryAddr,
-		Reap: reap, Now: time.Now,
+		Reap: reap, Now: time.Now, Grace: grace,
 	})
 }

@@ -29,6 +29,8 @@ type Config struct {
 	// nobody collects orphans.
 	Reap <-chan os.Signal
 	Now  func() time.Time
+	// Grace is the time between TERM and KILL when a command is ended.
+	Grace time.Duration
 	// Retry overrides the model client's retry policy; zero means the default.
 	Retry llm.Retry
 }

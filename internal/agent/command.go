@@ -25,11 +25,8 @@ const (
 	ExitSignalBase = 128 // + number of the signal
 )
 
-// Times of a command's end.
-const (
-	termGrace  = 5 * time.Second // TERM to KILL
-	drainGrace = time.Second     // for output still in the pipe after its end
-)
+// drainGrace is how long output still in the pipe is read after a command's end.
+const drainGrace = time.Second
 
 // runCommand runs the order's command and returns its exit code and, unless it
 // succeeded, a cause.
@@ -189,7 +186,7 @@ func (a *agent) supervise(ctx context.Context, cmd *exec.Cmd) (*os.ProcessState,
 		defer close(drained)
 		a.stream(out)
 	}()
-	endGroup(ctx, cmd.Process.Pid, ended)
+	endGroup(ctx, cmd.Process.Pid, a.cfg.Grace, ended)
 	// Whatever the command left in its group is over too, and a process that
 	// left the group does not keep the stage by holding the pipe.
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
@@ -199,7 +196,7 @@ func (a *agent) supervise(ctx context.Context, cmd *exec.Cmd) (*os.ProcessState,
 }
 
 // endGroup waits for ended; when ctx is done first, it ends the group.
-func endGroup(ctx context.Context, pgid int, ended <-chan struct{}) {
+func endGroup(ctx context.Context, pgid int, termGrace time.Duration, ended <-chan struct{}) {
 	select {
 	case <-ended:
 		return

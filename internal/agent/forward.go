@@ -7,11 +7,15 @@ import (
 	"io"
 	"net"
 	"sync"
+	"time"
 )
 
 // maxForwarded bounds the connections open through one forwarder; the next one
 // waits in the listener's queue.
 const maxForwarded = 256
+
+// acceptPause keeps a listener that fails from spinning.
+const acceptPause = 20 * time.Millisecond
 
 // Forwarder gives children a loopback port that leads to one of the sandbox's
 // sockets. It copies bytes and reads none of them: the gateway judges what is
@@ -60,7 +64,12 @@ func (f *Forwarder) accept(ctx context.Context) {
 			if errors.Is(err, net.ErrClosed) || ctx.Err() != nil {
 				return
 			}
-			continue // the peer was gone before we accepted it
+			// The peer is gone, or descriptors are short for a moment.
+			select {
+			case <-time.After(acceptPause):
+			case <-ctx.Done():
+			}
+			continue
 		}
 		f.wg.Go(func() {
 			defer func() { <-slots }()
