@@ -1,6 +1,7 @@
 package git
 
 import (
+	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -219,20 +220,25 @@ func TestDiffOfEverything(t *testing.T) {
 
 // Twenty thousand changed files: every one is listed.
 func TestDiffOfManyFiles(t *testing.T) {
-	r := newRepo(t)
-	r.write("f", "x")
-	r.commit("base")
-	w := r.open("main")
-	for i := range 20_000 {
-		w.put(fmt.Sprintf("d%03d/f%05d", i%200, i), fmt.Sprintf("content %d\n", i))
+	const n = 20_000
+	w := seeded(t).open("main")
+	p := must(w.st.newPack())(t)
+	defer p.close()
+	var tree []byte
+	for i := range n {
+		oid := must(p.add("blob", fmt.Appendf(nil, "content %d\n", i)))(t)
+		tree = append(fmt.Appendf(tree, "100644 f%05d\x00", i), must(hex.DecodeString(oid))(t)...)
 	}
-	res := must(w.st.Snapshot(w.ctx, w.request()))(t)
-	set := must(w.st.Diff(w.ctx, w.base, res.Commit, DiffOptions{MaxTotalBytes: 100_000}))(t)
-	if len(set.Files) != 20_000 || set.Added != 20_000 || !set.Truncated || res.Files != 20_001 {
+	to := must(p.add("tree", tree))(t)
+	from := must(p.add("tree", nil))(t)
+	if err := p.flush(w.ctx); err != nil {
+		t.Fatal(err)
+	}
+	set := must(w.st.Diff(w.ctx, from, to, DiffOptions{MaxTotalBytes: 100_000}))(t)
+	if len(set.Files) != n || set.Added != n || !set.Truncated {
 		t.Fatalf("%d files, +%d, truncated %v", len(set.Files), set.Added, set.Truncated)
 	}
-	set = must(w.st.Diff(w.ctx, w.base, res.Commit, DiffOptions{}))(t)
-	if set.Truncated {
-		t.Fatal("truncated")
+	if set = must(w.st.Diff(w.ctx, to, from, DiffOptions{}))(t); set.Truncated || set.Deleted != n {
+		t.Fatalf("-%d, truncated %v", set.Deleted, set.Truncated)
 	}
 }

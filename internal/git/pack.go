@@ -39,14 +39,15 @@ func (st *Store) newPack() (*pack, error) {
 	if err != nil {
 		return nil, fmt.Errorf("git: spool objects: %w", err)
 	}
+	// Without a name the spool vanishes with us, however we end.
+	if err := os.Remove(f.Name()); err != nil {
+		return nil, errors.Join(fmt.Errorf("git: spool objects: %w", err), f.Close())
+	}
 	return &pack{st: st, file: f, ids: map[string]bool{}}, nil
 }
 
-// close removes the spool.
-func (p *pack) close() {
-	_ = p.file.Close()           // nothing in it is needed any more
-	_ = os.Remove(p.file.Name()) // likewise
-}
+// close removes the spool; nothing in it is needed any more.
+func (p *pack) close() { _ = p.file.Close() }
 
 // add takes an object held in memory. Compression happens outside the lock.
 func (p *pack) add(kind string, data []byte) (string, error) {
@@ -78,14 +79,27 @@ func (p *pack) add(kind string, data []byte) (string, error) {
 	return id, nil
 }
 
-// addStream takes a blob of known name and size from r, which is checked
-// against both while it is copied.
+// addStream takes a blob of known name and size from r. When what r holds is
+// something else, the spool is as it was before and the error is errChanged.
 func (p *pack) addStream(id string, size int64, r io.Reader) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ids[id] {
 		return nil
 	}
+	start, err := p.file.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return fmt.Errorf("git: spool objects: %w", err)
+	}
+	if err := p.spool(id, size, r); err != nil {
+		_, seekErr := p.file.Seek(start, io.SeekStart)
+		return errors.Join(err, p.file.Truncate(start), seekErr)
+	}
+	p.ids[id] = true
+	return nil
+}
+
+func (p *pack) spool(id string, size int64, r io.Reader) error {
 	if _, err := p.file.Write(packHeader("blob", size)); err != nil {
 		return fmt.Errorf("git: spool objects: %w", err)
 	}
@@ -104,7 +118,6 @@ func (p *pack) addStream(id string, size int64, r io.Reader) error {
 	if n != size || fmt.Sprintf("%x", h.Sum(nil)) != id {
 		return errChanged
 	}
-	p.ids[id] = true
 	return nil
 }
 

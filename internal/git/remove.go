@@ -127,7 +127,7 @@ func (r *reaper) down(at int, name string) error {
 }
 
 func (r *reaper) push(l level) {
-	names, err := readNames(l.fd)
+	names, err := readNames(l.fd, 0)
 	r.fail(l.name, err)
 	for _, name := range names {
 		var st unix.Stat_t

@@ -25,6 +25,7 @@ func newRepo(t testing.TB, args ...string) repo {
 	r.git(append([]string{"init", "-q", "-b", "main"}, args...)...)
 	r.git("config", "user.name", "User")
 	r.git("config", "user.email", "user@example.org")
+	r.git("config", "gc.auto", "0") // no background process outlives a test
 	return r
 }
 

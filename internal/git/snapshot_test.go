@@ -284,3 +284,28 @@ func TestEmptyTree(t *testing.T) {
 		t.Errorf("%+v", res)
 	}
 }
+
+// Content that is not what was promised leaves no trace in the stream.
+func TestPackTakesBackAStream(t *testing.T) {
+	w := seeded(t).open("main")
+	p := must(w.st.newPack())(t)
+	defer p.close()
+	good := must(p.add("blob", []byte("good")))(t)
+	long := strings.Repeat("text ", 1000)
+	id := w.st.format.id("blob", []byte(long))
+	for _, bad := range []string{strings.Repeat("TEXT ", 1000), "short"} {
+		if err := p.addStream(id, int64(len(long)), strings.NewReader(bad)); !errors.Is(err, errChanged) {
+			t.Fatal(err)
+		}
+	}
+	if err := p.addStream(id, int64(len(long)), strings.NewReader(long)); err != nil {
+		t.Fatal(err)
+	}
+	last := must(p.add("blob", []byte("last")))(t)
+	if err := p.flush(w.ctx); err != nil {
+		t.Fatal(err)
+	}
+	for _, oid := range []string{good, id, last} {
+		w.git("cat-file", "-e", oid)
+	}
+}

@@ -63,9 +63,13 @@ func Open(ctx context.Context, path string) (*Source, error) {
 
 // locate finds the git directories without looking above the path.
 func (s *Source) locate(ctx context.Context, base runner) error {
+	real, err := filepath.EvalSymlinks(s.info.Path)
+	if err != nil {
+		return fmt.Errorf("git: open %s: %w", s.info.Path, err)
+	}
 	probe := base
-	probe.dir = s.info.Path
-	probe.env = append(append([]string{}, base.env...), "GIT_CEILING_DIRECTORIES="+filepath.Dir(s.info.Path))
+	probe.dir = real
+	probe.env = append(append([]string{}, base.env...), "GIT_CEILING_DIRECTORIES="+filepath.Dir(real))
 	gitDir, err := probe.line(ctx, "rev-parse", "--absolute-git-dir")
 	if err != nil {
 		return s.notRepository(ctx, base, err)
@@ -217,7 +221,7 @@ func (s *Source) Resolve(ctx context.Context, rev string) (string, error) {
 		rev, s.info.Path, ErrNoRevision)
 }
 
-// branchOID reads a branch; "" when it does not exist.
+// refOID reads a ref; "" when it does not exist.
 func (s *Source) refOID(ctx context.Context, ref string) (string, error) {
 	oid, err := s.common.line(ctx, "rev-parse", "--verify", "-q", "--end-of-options", ref)
 	if exitCode(err) == 1 {

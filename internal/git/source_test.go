@@ -26,11 +26,16 @@ func TestOpenRefuses(t *testing.T) {
 	inside := seeded(t)
 	broken := t.TempDir()
 	put(t, filepath.Join(broken, ".git"), "gitdir: /nonexistent/elsewhere\n")
+	link := filepath.Join(plain, "link")
+	if err := os.Symlink(filepath.Join(inside.dir, "src"), link); err != nil {
+		t.Fatal(err)
+	}
 	for name, c := range map[string]struct {
 		path string
 		want error
 		says string
 	}{
+		"a symlink into a repository":    {link, ErrNotRepository, inside.dir},
 		"a plain directory":              {plain, ErrNotRepository, "git init"},
 		"a file":                         {filepath.Join(plain, "file"), ErrNotRepository, "name the repository's directory"},
 		"a path that is gone":            {filepath.Join(plain, "gone"), ErrGone, "restore"},
@@ -145,6 +150,18 @@ func TestShapes(t *testing.T) {
 				t.Errorf("%+v", i)
 			}
 		}},
+		"shared by a group": {func(t *testing.T) repo {
+			r := seeded(t)
+			r.git("config", "core.sharedRepository", "group")
+			return r
+		}, nil},
+		"a symlink to the repository": {func(t *testing.T) repo {
+			link := filepath.Join(t.TempDir(), "link")
+			if err := os.Symlink(seeded(t).dir, link); err != nil {
+				t.Fatal(err)
+			}
+			return repo{t, link}
+		}, nil},
 		"a path with a line end": {func(t *testing.T) repo {
 			r := seeded(t)
 			dir := filepath.Join(t.TempDir(), "odd\nname 'x'")

@@ -52,6 +52,9 @@ func OpenStore(ctx context.Context, dir string, s *Source) (*Store, error) {
 	}
 	st := &Store{dir: abs, src: s, format: f, owner: -1, gid: -1}
 	base.args = append(base.args, "--shallow-file", filepath.Join(s.info.GitDir, "shallow"))
+	if shared, err := s.common.line(ctx, "config", "--get", "core.sharedRepository"); err == nil {
+		base.args = append(base.args, "-c", "core.sharedRepository="+shared) // a group goes on writing there
+	}
 	st.git = base.with(abs, abs, "GIT_OBJECT_DIRECTORY="+s.objects)
 	var fi unix.Stat_t
 	if err := unix.Stat(s.objects, &fi); err != nil {

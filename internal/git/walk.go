@@ -86,7 +86,7 @@ type entry struct {
 
 // dir reads one directory. onlyTracked is set below an ignored one.
 func (w *walk) dir(ctx context.Context, fd int, rel string, into *node, onlyTracked bool, depth int) error {
-	names, err := readNames(fd)
+	names, err := readNames(fd, w.req.MaxFiles)
 	if err != nil {
 		return fmt.Errorf("%q: %w", rel, err)
 	}
@@ -117,13 +117,25 @@ func (w *walk) dir(ctx context.Context, fd int, rel string, into *node, onlyTrac
 }
 
 // readNames lists a directory in byte order without moving fd's own offset.
-func readNames(fd int) ([]string, error) {
+// More than limit names are an error before all are held in memory; 0 is none.
+func readNames(fd, limit int) ([]string, error) {
 	again, err := openDir(fd, ".")
 	if err != nil {
 		return nil, err
 	}
 	f := os.NewFile(uintptr(again), "directory")
-	names, err := f.Readdirnames(-1)
+	var names []string
+	for err == nil {
+		var more []string
+		more, err = f.Readdirnames(4096)
+		names = append(names, more...)
+		if limit > 0 && len(names) > limit {
+			err = fmt.Errorf("%w: more than %d in one directory; remove what the task does not need", ErrTooMany, limit)
+		}
+	}
+	if err == io.EOF {
+		err = nil
+	}
 	slices.Sort(names)
 	return names, errors.Join(err, f.Close())
 }
@@ -207,7 +219,7 @@ func (w *walk) subdir(ctx context.Context, e *entry, onlyTracked bool, depth int
 		return nil, fmt.Errorf("%q: %w: directory was swapped", e.path, ErrBusy)
 	}
 	if l := w.parents[e.path]; l.mode == modeGitlink {
-		if names, err := readNames(fd); err != nil || len(names) > 0 {
+		if names, err := readNames(fd, 1); err != nil || len(names) > 0 {
 			return w.keep(e, SkipSubmodule)
 		}
 		return &node{mode: l.mode, oid: l.oid}, nil
