@@ -26,6 +26,21 @@ export default defineConfig({
     // Emptied, so that no old asset is embedded; public/.gitkeep comes back.
     emptyOutDir: true,
     modulePreload: { polyfill: false },
+    rolldownOptions: {
+      output: {
+        // What the first screen needs anyway goes into few files: dozens of
+        // small ones compress worse and wait for each other.
+        advancedChunks: {
+          groups: [
+            {
+              name: 'vendor',
+              test: /node_modules\/(react|react-dom|scheduler|zustand|clsx|class-variance-authority|i18next|react-i18next|openapi-fetch|@floating-ui|@tanstack)\//,
+            },
+            { name: 'shared', test: /src\/(components|store|domain)\// },
+          ],
+        },
+      },
+    },
     reportCompressedSize: true,
   },
   server: { proxy: { '/api': 'http://127.0.0.1:4173' } },

@@ -52,9 +52,9 @@ export async function open(browser: Browser, url: string): Promise<Session> {
   return { page, complaints }
 }
 
-/** Writes a picture when MOECA_SHOTS names a directory. */
+/** Writes a picture when MOECA_SCREENSHOTS names a directory. */
 export async function shot(page: Page, name: string): Promise<void> {
-  const dir = process.env.MOECA_SHOTS
+  const dir = process.env.MOECA_SCREENSHOTS
   if (dir === undefined || dir === '') return
   mkdirSync(dir, { recursive: true })
   await page.screenshot({ path: join(dir, `${name}.png`) })

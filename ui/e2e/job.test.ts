@@ -10,7 +10,7 @@ import { chromiumMissing, launch, open, type Session, shot, violations } from '.
 // MOECA_CI        CI command as typed, "go version" by default; "-" for none
 // MOECA_CI_POLICY image of the gate, base or poly (poly by default)
 // MOECA_DETAIL    detail of the task
-// MOECA_SHOTS     directory for pictures of every screen
+// MOECA_SCREENSHOTS     directory for pictures of every screen
 
 const url = process.env.MOECA_URL ?? ''
 const repo = process.env.MOECA_REPO || '/srv/repositories/hello'

@@ -1,3 +1,4 @@
+import './styles/fonts'
 import './styles/main.css'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
@@ -13,6 +14,10 @@ stopTheme()
 
 const root = document.getElementById('root')
 if (root === null) throw new Error('main: the page has no root element')
+// Titles may be in any language. Each face is fetched only when a character of
+// its range is on the screen; the list of faces itself can wait.
+void import('./styles/cjk')
+
 createRoot(root).render(
   <StrictMode>
     <App start={start} />

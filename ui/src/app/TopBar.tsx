@@ -1,4 +1,4 @@
-import { Link } from '@tanstack/react-router'
+import { Link, useMatchRoute } from '@tanstack/react-router'
 import { Languages, Search, SunMoon } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import { useTasks } from '@/api/tasks'
@@ -14,6 +14,7 @@ const link =
 export function TopBar() {
   const { t } = useTranslation()
   const show = useDialogs((state) => state.show)
+  const onTask = useMatchRoute()({ to: '/tasks/$taskId' }) !== false
   const waiting = useTasks().data?.filter((task) => task.column === 'needs_you').length ?? 0
   return (
     <header className="flex h-11 shrink-0 items-center gap-1 border-b border-line bg-panel px-3">
@@ -25,8 +26,9 @@ export function TopBar() {
         <Link
           to="/"
           className={link}
-          activeOptions={{ exact: false, includeSearch: false }}
-          id="nav-delivery"
+          activeOptions={{ exact: true, includeSearch: false }}
+          data-status={onTask ? 'active' : undefined}
+          aria-current={onTask ? 'page' : undefined}
         >
           {t('nav.delivery')}
           {waiting === 0 ? null : (
@@ -46,7 +48,7 @@ export function TopBar() {
           {t('nav.settings')}
         </Link>
       </nav>
-      <Button className="ml-auto text-t3" onClick={() => show({ kind: 'palette' })}>
+      <Button className="ml-auto" onClick={() => show({ kind: 'palette' })}>
         <Search aria-hidden />
         {t('common.search')}
         <kbd className="font-mono text-xs">Ctrl K</kbd>

@@ -16,6 +16,7 @@ const button = cva(
         small: 'h-6 px-2 text-sm',
         normal: 'h-7 px-2.5 text-base',
         icon: 'size-7',
+        mini: 'size-6',
       },
     },
     defaultVariants: { look: 'plain', size: 'normal' },

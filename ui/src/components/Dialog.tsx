@@ -38,12 +38,12 @@ export function Dialog({ title, onClose, children, className, bare = false }: Pr
         if (event.target === ref.current) onClose()
       }}
       className={cn(
-        'max-h-[85vh] w-[560px] max-w-[94vw] overflow-hidden rounded-md border border-line-strong bg-panel p-0',
-        className,
+        'max-h-[85vh] max-w-[94vw] overflow-hidden rounded-md border border-line-strong bg-panel p-0',
+        className ?? 'w-[560px]',
       )}
     >
       <div className="flex max-h-[85vh] flex-col">
-        <div className={cn('flex items-center border-b border-line px-4 py-2', bare && 'sr-only')}>
+        <div className={bare ? 'sr-only' : 'flex items-center border-b border-line px-4 py-2'}>
           <h2 id={heading} className="flex-1 text-md font-semibold">
             {title}
           </h2>

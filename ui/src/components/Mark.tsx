@@ -21,7 +21,7 @@ export function Measured({ children }: { children?: ReactNode }) {
   const { t } = useTranslation()
   return (
     <Tip text={t('common.measuredWhy')}>
-      <span className="inline-flex h-5 items-center gap-1 text-xs text-t2">
+      <span className="inline-flex h-5 shrink-0 items-center gap-1 text-xs whitespace-nowrap text-t2">
         <BadgeCheck aria-label={t('common.measured')} className="size-3 text-cyan" />
         {children ?? t('common.measured')}
       </span>

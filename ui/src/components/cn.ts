@@ -1,11 +1,6 @@
 import { type ClassValue, clsx } from 'clsx'
-import { extendTailwindMerge } from 'tailwind-merge'
 
-// Our text sizes and text colours share the prefix; tell the merger apart.
-const merge = extendTailwindMerge({
-  extend: { theme: { text: ['xs', 'sm', 'base', 'md', 'lg'] } },
-})
-
+/** Joins classes. Two that set the same property do not belong together. */
 export function cn(...classes: ClassValue[]): string {
-  return merge(clsx(classes))
+  return clsx(classes)
 }

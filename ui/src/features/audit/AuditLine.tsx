@@ -21,31 +21,36 @@ export function AuditLine({ row, active, onSelect }: Props) {
       onClick={() => onSelect(row.seq)}
       className={cn(
         'flex h-full items-center gap-3 border-b border-line px-4 text-sm hover:bg-hover',
-        denied && 'bg-red-soft',
-        active && 'bg-hover shadow-[inset_2px_0] shadow-blue',
+        active ? 'bg-hover shadow-[inset_2px_0] shadow-blue' : denied && 'bg-red-soft',
       )}
     >
       <span className="w-14 shrink-0 text-right font-mono text-t3">{row.seq}</span>
-      <span className="w-20 shrink-0 text-t3">{clock(row.time, i18n.language)}</span>
+      <span className="hidden w-20 shrink-0 text-t3 @2xl:block">
+        {clock(row.time, i18n.language)}
+      </span>
       <span className="w-24 shrink-0">
         <KindChip kind={row.kind} />
       </span>
-      <span className="min-w-0 flex-1 truncate font-mono">
+      <span className="min-w-40 flex-1 truncate font-mono">
         <Safe text={headline(row)} />
       </span>
       {denied ? (
-        <span className="max-w-72 truncate text-red">
+        <span className="max-w-72 min-w-0 truncate text-red">
           {row.gate} · {row.reason}
         </span>
       ) : (
         <span className="max-w-40 truncate text-t3">{row.result}</span>
       )}
-      {row.scripted ? <Scripted /> : null}
-      <span className="w-16 shrink-0 text-right text-t3">
+      {row.scripted ? (
+        <span className="hidden shrink-0 @xl:block">
+          <Scripted />
+        </span>
+      ) : null}
+      <span className="hidden w-16 shrink-0 text-right text-t3 @3xl:block">
         {row.input + row.output > 0 ? count(row.input + row.output, i18n.language) : ''}
       </span>
       <span className="w-10 shrink-0 text-right font-mono text-t3">{row.status || ''}</span>
-      <span className="hidden w-32 shrink-0 truncate text-t3 xl:block">{row.task}</span>
+      <span className="hidden w-32 shrink-0 truncate text-t3 @5xl:block">{row.task}</span>
     </div>
   )
 }

@@ -108,7 +108,7 @@ function Rows({ rows, selected, onSelect, onEnd }: RowsProps) {
         else return
         event.preventDefault()
       }}
-      className="min-h-0 flex-1 overflow-y-auto"
+      className="@container min-h-0 flex-1 overflow-y-auto"
     >
       <div className="relative" style={{ height: list.getTotalSize() }}>
         {items.map((item) => {

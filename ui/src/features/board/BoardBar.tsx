@@ -30,7 +30,8 @@ export function BoardBar({ filter, onFilter, repo }: Props) {
           <Button
             look="ghost"
             aria-label={t('board.clear')}
-            className="absolute top-0.5 right-0.5 size-6 p-0"
+            size="mini"
+            className="absolute top-0.5 right-0.5"
             onClick={() => onFilter('')}
           >
             <X aria-hidden />

@@ -16,10 +16,9 @@ export function CardMenu({ task }: { task: Task }) {
       trigger={
         <Button
           look="ghost"
-          size="icon"
+          size="mini"
           aria-label={label}
           data-card-menu={task.id}
-          className="size-6"
           onClick={(event) => event.stopPropagation()}
         >
           <Ellipsis aria-hidden />

@@ -25,17 +25,16 @@ export function FileRow({ file, folded, onFold, here }: Props) {
     >
       <Button
         look="ghost"
-        size="icon"
-        className="size-6"
+        size="mini"
         aria-expanded={!folded}
         aria-label={t('diff.collapse', { path: file.path })}
         onClick={() => onFold(file.path)}
       >
         <Fold aria-hidden />
       </Button>
-      <span className="min-w-0 truncate font-mono text-sm font-medium">
+      <span title={file.path} className="min-w-0 truncate font-mono text-sm font-medium">
         {file.oldPath !== '' && file.oldPath !== file.path ? (
-          <span className="text-t3">
+          <span title={file.oldPath} className="text-t3">
             <Safe text={file.oldPath} /> →{' '}
           </span>
         ) : null}

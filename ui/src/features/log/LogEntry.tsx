@@ -30,7 +30,7 @@ export function LogEntry({ entry }: { entry: Entry }) {
       )
     case 'thinking':
       return (
-        <Line icon={Brain} item={entry.item} label={t('log.thinking')}>
+        <Line icon={Brain} item={entry.item}>
           <details>
             <summary className="text-t3">{t('log.thinking')}</summary>
             <Prose text={entry.item.text} />

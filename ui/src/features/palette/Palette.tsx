@@ -11,7 +11,7 @@ export function Palette({ onClose }: { onClose(): void }) {
   const groups = usePaletteItems(text)
   const mark = /^[>#?]/.test(text)
   return (
-    <Dialog title={t('palette.open')} onClose={onClose} bare className="mt-[12vh]">
+    <Dialog title={t('palette.open')} onClose={onClose} bare className="mt-[12vh] w-[560px]">
       <Command
         label={t('palette.open')}
         loop

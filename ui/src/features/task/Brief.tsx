@@ -19,7 +19,7 @@ export function Brief({ task }: { task: Task }) {
   return (
     <div className="flex flex-col gap-2 border-b border-line px-4 py-2">
       <div className="flex items-start gap-2">
-        <p className="max-h-40 min-w-0 flex-1 overflow-y-auto break-words whitespace-pre-wrap text-t2">
+        <p className="max-h-24 min-w-0 flex-1 overflow-y-auto break-words whitespace-pre-wrap text-t2">
           {task.detail === '' ? t('task.noDetail') : <Safe text={task.detail} />}
         </p>
         {editable ? (
@@ -40,7 +40,7 @@ function Summary({ text }: { text: string }) {
   return (
     <section aria-label={t('task.summary')} className="claimed rounded-md p-2">
       <Claimed>{t('task.summary')}</Claimed>
-      <p className="mt-1 max-h-40 overflow-y-auto break-words whitespace-pre-wrap">
+      <p className="mt-1 max-h-24 overflow-y-auto break-words whitespace-pre-wrap">
         <Safe text={text} />
       </p>
     </section>
