@@ -27,6 +27,7 @@ type exchange struct {
 	start time.Time
 	req   *gate.Request
 
+	release func() // gives back the memory of the body
 	live    *live
 	lease   *budget.Lease
 	model   string // the body asks for
@@ -45,7 +46,8 @@ type exchange struct {
 func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
 	c := connOf(r.Context())
 	finding, last := c.request()
-	x := &exchange{g: g, r: r, start: g.o.Now(), w: newAnswerWriter(w, last)}
+	x := &exchange{g: g, r: r, start: g.o.Now(), w: newAnswerWriter(w, last), release: func() {}}
+	defer func() { x.release() }()
 	x.req = &gate.Request{HTTP: r, Framing: finding, Socket: c.socket, Now: x.start, Load: x.load}
 	if c.socket == "" {
 		x.req.Hosts = g.hosts.get()
@@ -74,8 +76,21 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
 	x.forward()
 }
 
-// load reads the body once, within the limit and within bodyTime.
+// load reads the body once, within the limit, within bodyTime, and within what
+// one session may have in memory here.
 func (x *exchange) load(limit int64) ([]byte, error) {
+	if x.r.ContentLength == 0 {
+		return nil, nil
+	}
+	expect := limit
+	if n := x.r.ContentLength; n > 0 {
+		expect = min(n, limit)
+	}
+	release, ok := x.g.hold(x.req.Session.ID, expect)
+	if !ok {
+		return nil, gate.ErrBusy
+	}
+	x.release = release
 	rc := http.NewResponseController(x.w.ResponseWriter)
 	if err := rc.SetReadDeadline(time.Now().Add(bodyTime)); err != nil {
 		return nil, err

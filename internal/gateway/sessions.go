@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"moeca/internal/gateway/gatewayapi"
@@ -39,6 +40,7 @@ type live struct {
 	end    context.CancelFunc
 	server *http.Server // nil for token clients
 	timer  *time.Timer
+	held   atomic.Int64   // bytes of bodies in memory
 	calls  sync.WaitGroup // exchanges under way; Add only with Gateway.mu held
 }
 
@@ -55,6 +57,9 @@ type Minted struct {
 // Mint makes a session and binds its socket. Nobody is served before Serve.
 func (g *Gateway) Mint(r gatewayapi.MintRequest) (*Minted, error) {
 	m := &Minted{g: g}
+	if r.Scope.Budget.CostNano > 0 {
+		return nil, fmt.Errorf("%w: a cost budget needs prices, which this gateway does not have; set a token budget", session.ErrScope)
+	}
 	if r.SocketDir != "" {
 		path, err := g.socketPath(r.SocketDir)
 		if err != nil {
@@ -90,7 +95,10 @@ func (m *Minted) Serve() error {
 	l := &live{id: id, path: m.path}
 	l.ctx, l.end = context.WithCancel(context.Background())
 	limit := m.Session.Scope.Budget.Tokens
-	if limit == 0 {
+	switch {
+	case m.Session.Scope.Budget.CostNano < 0:
+		limit = 0 // nothing may be spent
+	case limit == 0:
 		limit = g.limits.SessionTokens
 	}
 	g.ledger.Open(id, limit)
@@ -151,6 +159,26 @@ func (g *Gateway) enter(id string) (l *live, ok bool) {
 		l.calls.Add(1)
 	}
 	return l, ok
+}
+
+// maxHeld bounds the bodies of one session that are in memory at once: one
+// sandbox must not make the gateway run out of it.
+const maxHeld = 64 << 20
+
+// hold counts n bytes of a session's bodies until release is called.
+func (g *Gateway) hold(id string, n int64) (release func(), ok bool) {
+	g.mu.Lock()
+	l := g.lives[id]
+	g.mu.Unlock()
+	if l == nil {
+		return nil, false
+	}
+	release = func() { l.held.Add(-n) }
+	if l.held.Add(n) > maxHeld {
+		release()
+		return nil, false
+	}
+	return release, true
 }
 
 func (l *live) leave() { l.calls.Done() }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"time"
 )
 
 // Body bounds the size of a request and reads it, once, so that what later
@@ -16,10 +17,15 @@ const (
 	ReasonTooLarge   = "too-large"
 	ReasonUnreadable = "unreadable"
 	ReasonEncoded    = "encoded-body"
+	ReasonBusy       = "busy"
 )
 
 // ErrTooLarge is what Request.Load returns for a body over the limit.
 var ErrTooLarge = errors.New("gate: body over the limit")
+
+// ErrBusy is what Request.Load returns while the session has as much under way
+// as the gateway keeps in memory for one.
+var ErrBusy = errors.New("gate: session has too much under way")
 
 // Name of the gate.
 func (Body) Name() string { return "body" }
@@ -38,6 +44,10 @@ func (g Body) Decide(_ context.Context, r *Request) Decision {
 	switch {
 	case errors.Is(err, ErrTooLarge) || int64(len(body)) > g.Limit:
 		return g.tooLarge()
+	case errors.Is(err, ErrBusy):
+		d := Deny(http.StatusTooManyRequests, ReasonBusy, "too many large requests of this session are under way")
+		d.RetryAfter = time.Second
+		return d
 	case err != nil:
 		return Deny(http.StatusBadRequest, ReasonUnreadable, "the body broke off or is framed wrongly")
 	}

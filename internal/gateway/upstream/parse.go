@@ -183,7 +183,7 @@ func CanonicalPath(escaped string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if clean := path.Clean(decoded); clean != decoded && clean+"/" != decoded {
+	if clean := path.Clean(decoded); strings.Contains(decoded, "//") || (clean != decoded && clean+"/" != decoded) {
 		return "", errors.New("path holds an empty or a dot segment")
 	}
 	return decoded, nil
