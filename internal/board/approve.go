@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/ed25519"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -139,7 +140,7 @@ func (f *facts) statement(req ApproveRequest, actor Actor, s *Service) Statement
 	return Statement{
 		Version: StatementVersion, Task: f.task.ID, Repo: f.repo.Path, Target: p.Target, TargetOID: p.TargetOID,
 		Head: p.Head, ResultTree: p.ResultTree, GateHash: f.gateHash, CIID: r.CI.ID, CIState: r.CI.State, Digest: r.CI.Digest,
-		Acks: sorted(r.Acks), Unviewed: sorted(req.Unviewed), Truncated: sorted(r.Truncated),
+		Acks: sorted(r.Acks), Unviewed: bounded(req.Unviewed), Truncated: bounded(r.Truncated),
 		LogHead: r.LogHead, Actor: "person:" + strings.TrimSpace(actor.Name), At: s.Now().UTC(),
 	}
 }
@@ -148,6 +149,23 @@ func sorted(v []string) []string {
 	v = slices.Clone(nonNil(v))
 	slices.Sort(v)
 	return slices.Compact(v)
+}
+
+// maxListed is how many bytes of paths a statement spells out.
+const maxListed = 128 << 10
+
+// bounded is sorted, with what does not fit into a row of the log replaced by
+// one entry that stands for it: number and hash of the whole list.
+func bounded(paths []string) []string {
+	all := sorted(paths)
+	size := 0
+	for i, p := range all {
+		if size += len(p) + 1; size > maxListed {
+			sum := sha256.Sum256([]byte(strings.Join(all, "\x00")))
+			return append(all[:i:i], fmt.Sprintf("and %d more; sha256 of all %d: %x", len(all)-i, len(all), sum))
+		}
+	}
+	return all
 }
 
 func signed(statement []byte) []byte { return append([]byte(statementContext), statement...) }
@@ -179,7 +197,7 @@ func (f *facts) holds(st Statement) error {
 		{"gate", st.GateHash, f.gateHash}, {"gate run", st.CIID, r.CI.ID},
 		{"gate result", string(st.CIState), string(r.CI.State)}, {"gate image", st.Digest, r.CI.Digest},
 		{"acknowledgements", strings.Join(st.Acks, " "), strings.Join(sorted(r.Acks), " ")},
-		{"hidden files", strings.Join(st.Truncated, "\x00"), strings.Join(sorted(r.Truncated), "\x00")},
+		{"hidden files", strings.Join(st.Truncated, "\x00"), strings.Join(bounded(r.Truncated), "\x00")},
 	} {
 		if d.then != d.now {
 			return refuse(Conflict, "approval_stale", "look at the review again and approve what is there now",

@@ -106,6 +106,7 @@ func New(d Deps) (*Service, error) {
 	s.engine = run.Engine{
 		Driver: d.Driver, Gateway: d.Gateway, Sockets: d.Sockets, Journal: journal{s},
 		Owner: d.Owner, UID: d.UID, GID: d.GID, Now: d.Now, NewID: d.NewID, Logger: d.Logger, Hook: d.Hook,
+		Requests: s.countRequests,
 	}
 	s.checks = ci.Runner{
 		Driver: d.Driver, Owner: d.Owner, UID: d.UID, GID: d.GID, GateFiles: d.Settings.GateFiles,

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -249,6 +250,65 @@ func TestHostKilledWhileTheGateRuns(t *testing.T) {
 				t.Fatalf("gate after the restart %+v", c)
 			}
 		})
+	}
+}
+
+func TestRecoverWithoutTheRepository(t *testing.T) {
+	w := newWorld(t)
+	started := make(chan struct{}, 1)
+	w.driver.agent = hangs(started)
+	w.start()
+	w.repo()
+	task := w.task("Gone")
+	must(w.RunTask(t.Context(), task.ID))(t)
+	<-started
+	w.until(task.ID, board.StatusRunning)
+	c := newCrash(t, "wait")
+	w.hook = c.hook
+	if err := os.Rename(w.path, w.path+"-away"); err != nil {
+		t.Fatal(err)
+	}
+	w = w.restart() // it starts, and tells where the files are
+	task = w.look(task.ID)
+	tree := filepath.Join(w.data, "trees", task.Attempt.ID)
+	if task.Status != board.StatusFailed || !strings.Contains(task.Cause, "the files are kept in "+tree) {
+		t.Fatalf("task is %s: %s", task.Status, task.Cause)
+	}
+	if err := os.Rename(w.path+"-away", w.path); err != nil {
+		t.Fatal(err)
+	}
+	must(w.CancelTask(t.Context(), task.ID))(t)
+	if _, err := os.Stat(filepath.Join(tree, "half.txt")); err != nil {
+		t.Fatalf("the only copy was removed: %v", err)
+	}
+}
+
+func TestMergeThatWaitsForTheLogOrTheRepository(t *testing.T) {
+	w, task := reviewed(t)
+	must(w.Approve(t.Context(), task.ID, w.request(task.ID), person))(t)
+	w.ledger.set(errors.New("disk full"))
+	_, err := w.Merge(t.Context(), task.ID, person)
+	wantCode(t, err, "audit_unavailable")
+	if got := w.look(task.ID); got.Status != board.StatusMerging {
+		t.Fatalf("task is %s", got.Status)
+	}
+	_, err = w.Merge(t.Context(), task.ID, person)
+	wantCode(t, err, "audit_unavailable")
+	if err := os.Rename(w.path, w.path+"-away"); err != nil {
+		t.Fatal(err)
+	}
+	w.stop()
+	w.start() // starts all the same
+	if got := w.look(task.ID); got.Status != board.StatusMerging || !strings.HasPrefix(got.Cause, "the merge is not settled: ") {
+		t.Fatalf("task is %s: %s", got.Status, got.Cause)
+	}
+	if err := os.Rename(w.path+"-away", w.path); err != nil {
+		t.Fatal(err)
+	}
+	w.ledger.set(nil)
+	m := must(w.Merge(t.Context(), task.ID, person))(t)
+	if got := w.look(task.ID); got.Status != board.StatusDone || m.Seq == 0 || w.git("rev-list", "--count", "--merges", "main") != "1" {
+		t.Fatalf("task is %s, merge %+v", got.Status, m)
 	}
 }
 

@@ -82,7 +82,7 @@ type Settings struct {
 	DefaultProvider string        // "demo"
 	DefaultModel    string        // the provider's first model
 	DefaultTemplate string        // "solo"
-	GateFiles       []string      // globs, ci.DefaultGateFiles
+	GateFiles       []string      // globs, ci.DefaultGateFiles()
 	AutoCI          bool          // run the gate as soon as a run has succeeded
 	EventsKept      int64         // 10,000
 }
@@ -94,6 +94,7 @@ type Deps struct {
 	Bus       *pubsub.Bus
 	Repos     Repositories
 	Driver    sandbox.Driver
+	Others    []sandbox.Driver // further drivers that may have left sandboxes; swept by Recover
 	Gateway   run.Gateway
 	Sockets   run.SocketDirs
 	Providers Providers

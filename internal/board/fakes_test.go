@@ -279,9 +279,26 @@ func (l *fakeLedger) Append(_ context.Context, r gatewayapi.AppendRequest) (gate
 	if l.fail != nil {
 		return gatewayapi.AppendResponse{}, l.fail
 	}
-	kind := map[string]audit.Kind{"approval": audit.KindApproval, "merge": audit.KindMerge, "ci": audit.KindCI}[r.Kind]
-	l.rows = append(l.rows, audit.Record{Kind: kind, Ref: r.Ref, Subject: r.Subject, Result: r.Result, Detail: r.Detail, Attribution: audit.Attribution{Task: r.Task}})
+	row := audit.Record{Time: time.Now()}
+	row.Kind = map[string]audit.Kind{"approval": audit.KindApproval, "merge": audit.KindMerge, "ci": audit.KindCI}[r.Kind]
+	row.Ref, row.Subject, row.Result, row.Detail, row.Attribution.Task = r.Ref, r.Subject, r.Result, r.Detail, r.Task
+	l.rows = append(l.rows, row)
 	return gatewayapi.AppendResponse{Seq: int64(len(l.rows))}, nil
+}
+
+func (l *fakeLedger) set(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.fail = err
+}
+
+// asked adds rows as the gateway would for a stage's requests.
+func (l *fakeLedger) asked(stage string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, k := range []audit.Kind{audit.KindIntent, audit.KindOutcome, audit.KindRefusal} {
+		l.rows = append(l.rows, audit.Record{Kind: k, Time: time.Now(), Attribution: audit.Attribution{Stage: stage}})
+	}
 }
 
 func (l *fakeLedger) Refresh() (int64, error) {

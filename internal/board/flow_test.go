@@ -1,6 +1,7 @@
 package board_test
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"moeca/internal/audit"
 	"moeca/internal/board"
 	"moeca/internal/handoff"
+	"moeca/internal/sandbox"
 )
 
 func TestTaskFromDraftToMerge(t *testing.T) {
@@ -24,6 +26,12 @@ func TestTaskFromDraftToMerge(t *testing.T) {
 		t.Fatalf("draft %+v", task)
 	}
 	before := w.git("rev-parse", "main")
+	work := w.driver.agent
+	w.driver.agent = func(ctx context.Context, tree string, o handoff.WorkOrder, say func(handoff.Event)) sandbox.Exit {
+		w.ledger.asked(o.Stage)
+		w.ledger.asked("another stage")
+		return work(ctx, tree, o, say)
+	}
 
 	task = w.run(task.ID)
 	if task.Status != board.StatusReviewing || task.NextStep != board.NextCI || task.Files != 2 || task.Added != 2 || task.Deleted != 1 {
@@ -31,6 +39,12 @@ func TestTaskFromDraftToMerge(t *testing.T) {
 	}
 	if task.Tokens != 1234 || task.Attempt.Summary != "I changed it." || task.Attempt.Branch != "moeca/1-1" {
 		t.Fatalf("after the run %+v %+v", task, task.Attempt)
+	}
+	if st := task.Attempt.Run.Stages[0]; st.Requests != 2 || st.Tokens != 1234 {
+		t.Fatalf("measured %+v", st)
+	}
+	if held := w.git("for-each-ref", "--format=%(refname)", "refs/moeca"); len(strings.Fields(held)) != 2 {
+		t.Fatalf("held by %q, want result and base", held)
 	}
 	if got := w.git("rev-parse", "moeca/1-1"); got != task.Attempt.HeadOID {
 		t.Fatalf("branch at %s, head %s", got, task.Attempt.HeadOID)
@@ -61,7 +75,10 @@ func TestTaskFromDraftToMerge(t *testing.T) {
 	if got := w.git("rev-parse", "main", "main^{tree}", "main^1", "main^2"); got != strings.Join([]string{m.Commit, review.Preview.ResultTree, before, task.Attempt.HeadOID}, "\n") {
 		t.Fatalf("main is\n%s", got)
 	}
-	if !slices.Equal(w.ledger.kinds(), []audit.Kind{audit.KindCI, audit.KindApproval, audit.KindMerge}) || w.ledger.rows[2].Ref != a.Seq {
+	if held := w.git("for-each-ref", "refs/moeca"); held != "" {
+		t.Fatalf("still held after the merge: %s", held)
+	}
+	if rows := w.ledger.kinds(); !slices.Equal(rows[6:], []audit.Kind{audit.KindCI, audit.KindApproval, audit.KindMerge}) || w.ledger.rows[8].Ref != a.Seq {
 		t.Fatalf("log rows %v", w.ledger.kinds())
 	}
 	if task = w.look(task.ID); task.Status != board.StatusDone || task.Column != board.ColumnDone {

@@ -61,6 +61,9 @@ func (s *Service) merge(ctx context.Context, t Task, actor Actor) (Merged, error
 		return Merged{}, err
 	}
 	defer unlock()
+	if t.Status == StatusMerging {
+		return s.resume(ctx, t)
+	}
 	f, err := s.look(ctx, t)
 	if err != nil {
 		return Merged{}, err
@@ -174,13 +177,14 @@ func (s *Service) finish(ctx context.Context, m merge) (Merged, error) {
 	if err := s.appendMerge(ctx, &m); err != nil {
 		return m.merged, &Error{Kind: Unavailable, Code: "audit_unavailable", Err: err,
 			Message: fmt.Sprintf("%s is merged as %s, but the audit log did not take the record yet", m.merged.Target, m.merged.Commit),
-			Next:    "see moeca doctor; the record is added at the next start"}
+			Next:    "see moeca doctor, then merge again: only the record is added"}
 	}
 	s.step("merge-store")
 	if err := s.storeMerge(ctx, m, mergeDone); err != nil {
 		return m.merged, wrap("record merge", err)
 	}
 	s.discardTrees(ctx, m.task.ID)
+	s.releaseHolds(ctx, m.task)
 	return m.merged, nil
 }
 
@@ -222,25 +226,6 @@ func (s *Service) appendMerge(ctx context.Context, m *merge) error {
 	return err
 }
 
-// mergeRow finds the row of a merge among those after its approval.
-func (s *Service) mergeRow(m merge) (int64, error) {
-	last, err := s.Log.Refresh()
-	if err != nil {
-		return 0, err
-	}
-	for seq := last; seq > m.approval.Seq; seq-- {
-		r, _, err := s.Log.At(seq)
-		if err != nil {
-			return 0, err
-		}
-		var d struct{ Merge string }
-		if r.Kind == kindMerge && r.Ref == m.approval.Seq && json.Unmarshal(r.Detail, &d) == nil && d.Merge == m.id {
-			return seq, nil
-		}
-	}
-	return 0, nil
-}
-
 func mergeMessage(t Task, a Approval) string {
 	return fmt.Sprintf("Merge task %d: %s\n\nApproved in record %d of the audit log.\n", t.Number, t.Title, a.Seq)
 }
@@ -263,40 +248,74 @@ func (s *Service) recoverMerges(ctx context.Context) error {
 	}
 	var errs []error
 	for _, m := range open {
-		if err := s.recoverMerge(ctx, m); err != nil {
+		_, err := s.settleMerge(ctx, m)
+		switch {
+		case err == nil || CodeOf(err) == "not_merged":
+		case KindOf(err) == Unavailable:
 			s.Logger.Error("merge not settled", slog.String("task", m.task.ID), slog.Any("error", err))
+			errs = append(errs, s.explainMerge(ctx, m, err))
+		default:
 			errs = append(errs, err)
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func (s *Service) recoverMerge(ctx context.Context, m merge) error {
+// settleMerge finishes or undoes one merge. Nothing is decided while the
+// repository or the log cannot be asked.
+func (s *Service) settleMerge(ctx context.Context, m merge) (Merged, error) {
 	repo, err := s.Repo(ctx, m.task.RepoID)
 	if err != nil {
-		return err
+		return Merged{}, err
 	}
 	src, store, err := s.open(ctx, repo)
 	if err != nil {
-		return err
+		return Merged{}, err
 	}
 	commit := m.merged.Commit
 	if m.state == mergeIntended {
 		if commit, err = store.Landed(ctx, m.preview); err != nil {
-			return err
+			return Merged{}, err
 		}
 	}
 	if commit == "" {
-		return s.backToReview(ctx, m, "the host stopped before the merge; nothing was merged")
+		const why = "the host stopped before the merge; nothing was merged"
+		if err := s.backToReview(ctx, m, why); err != nil {
+			return Merged{}, err
+		}
+		return Merged{}, refuse(Conflict, "not_merged", "merge again", why)
 	}
 	worktree, err := src.CheckedOut(ctx, m.preview.Target)
 	if err != nil {
-		return err
+		return Merged{}, err
 	}
 	m.merged.Commit = commit
 	m.merged.Note = note(worktree, m.merged)
-	_, err = s.finish(ctx, m)
-	return err
+	return s.finish(ctx, m)
+}
+
+// explainMerge says on the card why a merge hangs.
+func (s *Service) explainMerge(ctx context.Context, m merge, why error) error {
+	return s.change(ctx, func(c *change) error {
+		c.taskChanged(m.task.ID)
+		return c.exec(ctx, `UPDATE tasks SET cause = ?, next_step = ?, version = version + 1, updated_at = ? WHERE id = ?`,
+			"the merge is not settled: "+why.Error(), NextMerge, s.Now().UnixMilli(), m.task.ID)
+	})
+}
+
+// resume settles the merge of a task that hangs in merging, because the log or
+// the repository could not be reached.
+func (s *Service) resume(ctx context.Context, t Task) (Merged, error) {
+	open, err := s.openMerges(ctx)
+	if err != nil {
+		return Merged{}, wrap("read merges", err)
+	}
+	for _, m := range open {
+		if m.task.ID == t.ID {
+			return s.settleMerge(context.WithoutCancel(ctx), m)
+		}
+	}
+	return Merged{}, locked("merge_locked", []Blocker{{"merging", "the task is being merged"}})
 }
 
 func (s *Service) openMerges(ctx context.Context) ([]merge, error) {

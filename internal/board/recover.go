@@ -10,18 +10,16 @@ import (
 	"path/filepath"
 	"strings"
 
-	"moeca/internal/audit"
 	"moeca/internal/run"
 )
-
-const kindMerge = audit.KindMerge
 
 // Recover settles what a stopped host left: sandboxes are swept, sessions
 // revoked, interrupted runs failed with their work kept, interrupted gates
 // marked, interrupted merges finished or undone, and queued runs started. It is
-// called once, before anything is served. An error means that part of it could
-// not be settled now; what was settled stays so, and the next start tries the
-// rest again.
+// called once, before anything is served. An error means that the host's own
+// parts (engine, gateway, database) did not let it settle; what was settled
+// stays so, and the next start tries the rest again. A repository that is gone
+// is no such error: it is told at its tasks.
 func (s *Service) Recover(ctx context.Context) error {
 	var errs []error
 	note := func(what string, err error) {
@@ -30,11 +28,8 @@ func (s *Service) Recover(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("board: recover %s: %w", what, err))
 		}
 	}
-	swept, err := s.Driver.Sweep(ctx, s.Owner, nil)
+	err := s.sweep(ctx)
 	note("sandboxes", err)
-	if swept > 0 {
-		s.Logger.Info("swept sandboxes", slog.Int("count", swept))
-	}
 	note("sessions", s.engine.RevokeStrays(ctx, nil))
 	if err == nil { // a tree is read only when nothing runs in it
 		note("runs", s.recoverRuns(ctx))
@@ -45,6 +40,21 @@ func (s *Service) Recover(ctx context.Context) error {
 	s.reap()
 	s.admit()
 	return errors.Join(errs...)
+}
+
+// sweep removes the sandboxes of this data directory. A driver that is not in
+// use and cannot be asked is no reason not to start.
+func (s *Service) sweep(ctx context.Context) error {
+	for _, d := range s.Others {
+		if _, err := d.Sweep(ctx, s.Owner, nil); err != nil {
+			s.Logger.Warn("sandboxes of another driver not swept", slog.String("driver", d.Name()), slog.Any("error", err))
+		}
+	}
+	swept, err := s.Driver.Sweep(ctx, s.Owner, nil)
+	if swept > 0 {
+		s.Logger.Info("swept sandboxes", slog.Int("count", swept))
+	}
+	return err
 }
 
 func (s *Service) recoverRuns(ctx context.Context) error {
@@ -62,12 +72,10 @@ func (s *Service) recoverRuns(ctx context.Context) error {
 func (s *Service) recoverRun(ctx context.Context, id string) error {
 	job, st, err := s.job(ctx, id)
 	if err != nil {
-		if st.Tree && st.Snapshot == nil {
-			// The repository cannot be opened: the tree is the only copy, so
-			// it stays, and the next start tries again.
-			return err
-		}
 		cause := fmt.Sprintf("the host stopped during the run, and its repository cannot be opened: %v", err)
+		if st.Tree && st.Snapshot == nil {
+			cause += "; the files are kept in " + job.Dir
+		}
 		return s.change(ctx, func(c *change) error {
 			return c.appendRun(ctx, id, run.Event{Kind: run.EvEnded, At: s.Now(), Status: run.Failed, Cause: cause})
 		})

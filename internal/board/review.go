@@ -3,7 +3,6 @@ package board
 import (
 	"context"
 	"database/sql"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -103,21 +102,6 @@ func (s *Service) lookStored(ctx context.Context, f *facts) error {
 	}
 	f.review.LogHead = head
 	return nil
-}
-
-func (s *Service) logHead() (string, error) {
-	last, err := s.Log.Refresh()
-	if err != nil {
-		return "", &Error{Kind: Unavailable, Code: "audit_unreadable", Err: err, Message: "the audit log cannot be read", Next: "run moeca audit verify"}
-	}
-	if last == 0 {
-		return "", nil
-	}
-	_, hash, err := s.Log.At(last)
-	if err != nil {
-		return "", &Error{Kind: Unavailable, Code: "audit_unreadable", Err: err, Message: "the audit log cannot be read", Next: "run moeca audit verify"}
-	}
-	return hex.EncodeToString(hash[:]), nil
 }
 
 func (f *facts) block(b ...Blocker) { f.review.Blockers = append(f.review.Blockers, b...) }

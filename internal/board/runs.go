@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -48,7 +49,7 @@ func (s *Service) RunTask(ctx context.Context, key string) (Run, error) {
 		return Run{}, refuse(Conflict, "target_not_found", "create the branch again, or create a task for another", "the branch %q of %s is gone", t.Target, repo.Name)
 	}
 	attempt, id := s.NewID(), s.NewID()
-	if err := store.Hold(ctx, "base/"+attempt, base); err != nil {
+	if err := store.Hold(ctx, baseHoldOf(attempt), base); err != nil {
 		return Run{}, &Error{Kind: Unavailable, Code: "repository_not_writable", Err: err,
 			Message: fmt.Sprintf("%s could not be written", repo.Name), Next: "check the permissions and the disk; nothing was changed"}
 	}
@@ -350,7 +351,7 @@ func (s *Service) job(ctx context.Context, id string) (run.Job, run.State, error
 	}
 	job := run.Job{
 		Run: id, Task: t.ID, Plan: plan, Dir: s.treeDir(att.ID), Cache: filepath.Join(s.Data, "cache", att.ID),
-		Base: att.BaseOID, Branch: att.Branch, Hold: "attempt/" + att.ID,
+		Base: att.BaseOID, Branch: att.Branch, Hold: holdOf(att.ID),
 		Message: fmt.Sprintf("%s\n\nTask %d, attempt %d.\n", t.Title, t.Number, att.Number),
 		Protect: []string{t.Target},
 	}
@@ -399,6 +400,31 @@ func (s *Service) discardTrees(ctx context.Context, task string) {
 	}
 	s.reap()
 }
+
+// releaseHolds drops the refs that kept a task's commits: the target or the
+// attempts' branches hold what there is. One that stays does no harm.
+func (s *Service) releaseHolds(ctx context.Context, t Task) {
+	all, err := s.Attempts(ctx, t.ID)
+	if err == nil && len(all) > 0 {
+		var repo Repo
+		var store Store
+		if repo, err = s.Repo(ctx, t.RepoID); err == nil {
+			_, store, err = s.open(ctx, repo)
+		}
+		for _, a := range all {
+			if err == nil {
+				err = errors.Join(store.Release(ctx, holdOf(a.ID)), store.Release(ctx, baseHoldOf(a.ID)))
+			}
+		}
+	}
+	if err != nil {
+		s.Logger.Warn("refs not released", slog.String("task", t.ID), slog.Any("error", err))
+	}
+}
+
+// Names below refs/moeca/ that keep an attempt's result and base.
+func holdOf(attempt string) string     { return "attempt/" + attempt }
+func baseHoldOf(attempt string) string { return "base/" + attempt }
 
 // reap deletes discarded trees in the background.
 func (s *Service) reap() {

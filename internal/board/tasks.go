@@ -337,6 +337,7 @@ func (s *Service) DeleteTask(ctx context.Context, key string) error {
 		return err
 	}
 	s.discardTrees(ctx, t.ID)
+	s.releaseHolds(ctx, t)
 	return wrap("delete task", s.change(ctx, func(c *change) error {
 		if err := c.exec(ctx, `DELETE FROM merges WHERE task_id = ?`, t.ID); err != nil {
 			return err

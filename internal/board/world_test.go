@@ -55,6 +55,7 @@ func (c countingRepos) Open(ctx context.Context, path string) (board.Source, err
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
+	t.Parallel()
 	w := &world{t: t, data: t.TempDir(), driver: newDriver(), gateway: &fakeGateway{}, sockets: &fakeSockets{}, ledger: &fakeLedger{}, signer: newSigner('k')}
 	w.path = filepath.Join(t.TempDir(), "project")
 	w.git("init", "-q", "-b", "main", w.path)

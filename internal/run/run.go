@@ -116,6 +116,9 @@ type Engine struct {
 	NewID    func() string
 	Logger   *slog.Logger
 	Hook     func(step string) // nil, or called before each step
+	// Requests counts what a stage asked of the gateway since a time, as the
+	// audit log has it; nil leaves the figure out.
+	Requests func(ctx context.Context, stage string, since time.Time) (int, error)
 }
 
 // ErrStopped is the cause of a context that ends a run because a person asked.

@@ -169,7 +169,20 @@ func (x *execution) revoke(ctx context.Context, stage, id string) {
 		return
 	}
 	x.step("revoked")
-	x.note(ctx, stage, Event{Kind: EvRevoked, Tokens: got.Tokens})
+	x.note(ctx, stage, Event{Kind: EvRevoked, Tokens: got.Tokens, Requests: x.requests(ctx, stage)})
+}
+
+// requests is a figure to show; a log that cannot be read leaves it at 0 and is
+// reported by those who depend on it.
+func (x *execution) requests(ctx context.Context, stage string) int {
+	if x.Requests == nil || x.state.Started == nil {
+		return 0
+	}
+	n, err := x.Requests(ctx, stage, *x.state.Started)
+	if err != nil {
+		x.Logger.Warn("requests not counted", slog.String("run", x.job.Run), slog.Any("error", err))
+	}
+	return n
 }
 
 func (x *execution) removeSockets(stage string) {
