@@ -55,8 +55,10 @@ func (s *Service) approve(ctx context.Context, t Task, req ApproveRequest, actor
 	}
 	sig, err := s.Signer.Sign(signed(doc))
 	if err != nil {
-		return Approval{}, &Error{Kind: Unavailable, Code: "key_unavailable", Err: err, Message: "the approval key cannot be used",
-			Next: "unlock the key store; nothing was approved"}
+		return Approval{}, &Error{
+			Kind: Unavailable, Code: "key_unavailable", Err: err, Message: "the approval key cannot be used",
+			Next: "unlock the key store; nothing was approved",
+		}
 	}
 	a := Approval{ID: s.NewID(), Statement: doc, Signature: sig, PublicKey: s.Signer.Public(), At: s.Now().UTC()}
 	detail, err := json.Marshal(a)
@@ -68,8 +70,10 @@ func (s *Service) approve(ctx context.Context, t Task, req ApproveRequest, actor
 		Kind: "approval", Actor: "person", Task: t.ID, Subject: t.Target, Detail: detail,
 	})
 	if err != nil {
-		return Approval{}, &Error{Kind: Unavailable, Code: "audit_unavailable", Err: err,
-			Message: "the audit log did not take the approval, so it does not count", Next: "see moeca doctor, then approve again"}
+		return Approval{}, &Error{
+			Kind: Unavailable, Code: "audit_unavailable", Err: err,
+			Message: "the audit log did not take the approval, so it does not count", Next: "see moeca doctor, then approve again",
+		}
 	}
 	a.Seq = row.Seq
 	s.step("approval-store")
@@ -192,10 +196,16 @@ func (a Approval) Verify() (Statement, error) {
 func (f *facts) holds(st Statement) error {
 	r, p := f.review, f.review.Preview
 	for _, d := range []struct{ what, then, now string }{
-		{"task", st.Task, f.task.ID}, {"repository", st.Repo, f.repo.Path}, {"target branch", st.Target, p.Target},
-		{"head", st.Head, p.Head}, {"target", st.TargetOID, p.TargetOID}, {"result", st.ResultTree, p.ResultTree},
-		{"gate", st.GateHash, f.gateHash}, {"gate run", st.CIID, r.CI.ID},
-		{"gate result", string(st.CIState), string(r.CI.State)}, {"gate image", st.Digest, r.CI.Digest},
+		{"task", st.Task, f.task.ID},
+		{"repository", st.Repo, f.repo.Path},
+		{"target branch", st.Target, p.Target},
+		{"head", st.Head, p.Head},
+		{"target", st.TargetOID, p.TargetOID},
+		{"result", st.ResultTree, p.ResultTree},
+		{"gate", st.GateHash, f.gateHash},
+		{"gate run", st.CIID, r.CI.ID},
+		{"gate result", string(st.CIState), string(r.CI.State)},
+		{"gate image", st.Digest, r.CI.Digest},
 		{"acknowledgements", strings.Join(st.Acks, " "), strings.Join(sorted(r.Acks), " ")},
 		{"hidden files", strings.Join(st.Truncated, "\x00"), strings.Join(bounded(r.Truncated), "\x00")},
 	} {

@@ -120,9 +120,25 @@ var runSteps = []struct {
 	name    string
 	changed bool
 }{
-	{"tree", false}, {"sockets", false}, {"mint", false}, {"minted", false}, {"prepare", false}, {"attach", false},
-	{"start", false}, {"ready", false}, {"release", false}, {"wait", true}, {"exited", true}, {"remove", true},
-	{"revoke", true}, {"revoked", true}, {"snapshot", true}, {"hold", true}, {"branch", true}, {"snapshot-note", true}, {"end", true},
+	{"tree", false},
+	{"sockets", false},
+	{"mint", false},
+	{"minted", false},
+	{"prepare", false},
+	{"attach", false},
+	{"start", false},
+	{"ready", false},
+	{"release", false},
+	{"wait", true},
+	{"exited", true},
+	{"remove", true},
+	{"revoke", true},
+	{"revoked", true},
+	{"snapshot", true},
+	{"hold", true},
+	{"branch", true},
+	{"snapshot-note", true},
+	{"end", true},
 }
 
 func TestHostKilledAtEveryStepOfARun(t *testing.T) {

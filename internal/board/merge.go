@@ -154,8 +154,10 @@ func (s *Service) notLanded(ctx context.Context, st Store, m merge, cause error)
 	if errors.Is(cause, git.ErrMoved) {
 		return refuse(Conflict, "target_moved", "look at the review again and approve what is there now", "%s", why)
 	}
-	return &Error{Kind: Unavailable, Code: "merge_failed", Err: cause, Message: "git did not merge; the target was not touched",
-		Next: "correct what git says, then merge again"}
+	return &Error{
+		Kind: Unavailable, Code: "merge_failed", Err: cause, Message: "git did not merge; the target was not touched",
+		Next: "correct what git says, then merge again",
+	}
 }
 
 func (s *Service) backToReview(ctx context.Context, m merge, why string) error {
@@ -175,9 +177,11 @@ func (s *Service) finish(ctx context.Context, m merge) (Merged, error) {
 	}
 	s.step("merge-append")
 	if err := s.appendMerge(ctx, &m); err != nil {
-		return m.merged, &Error{Kind: Unavailable, Code: "audit_unavailable", Err: err,
+		return m.merged, &Error{
+			Kind: Unavailable, Code: "audit_unavailable", Err: err,
 			Message: fmt.Sprintf("%s is merged as %s, but the audit log did not take the record yet", m.merged.Target, m.merged.Commit),
-			Next:    "see moeca doctor, then merge again: only the record is added"}
+			Next:    "see moeca doctor, then merge again: only the record is added",
+		}
 	}
 	s.step("merge-store")
 	if err := s.storeMerge(ctx, m, mergeDone); err != nil {

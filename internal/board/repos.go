@@ -65,8 +65,10 @@ func (s *Service) openPath(ctx context.Context, path string) (Source, string, er
 	}
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		return nil, "", &Error{Kind: Invalid, Code: "path_gone", Message: fmt.Sprintf("there is nothing at %s", path),
-			Next: "check the path", Err: err}
+		return nil, "", &Error{
+			Kind: Invalid, Code: "path_gone", Message: fmt.Sprintf("there is nothing at %s", path),
+			Next: "check the path", Err: err,
+		}
 	}
 	src, err := s.Repos.Open(ctx, real)
 	return src, real, err

@@ -50,8 +50,10 @@ func (s *Service) RunTask(ctx context.Context, key string) (Run, error) {
 	}
 	attempt, id := s.NewID(), s.NewID()
 	if err := store.Hold(ctx, baseHoldOf(attempt), base); err != nil {
-		return Run{}, &Error{Kind: Unavailable, Code: "repository_not_writable", Err: err,
-			Message: fmt.Sprintf("%s could not be written", repo.Name), Next: "check the permissions and the disk; nothing was changed"}
+		return Run{}, &Error{
+			Kind: Unavailable, Code: "repository_not_writable", Err: err,
+			Message: fmt.Sprintf("%s could not be written", repo.Name), Next: "check the permissions and the disk; nothing was changed",
+		}
 	}
 	if err := s.insertRun(ctx, t, attempt, id, base, target, repo, plan); err != nil {
 		return Run{}, wrap("queue run", err)

@@ -31,8 +31,10 @@ func columnOf(s Status) Column {
 
 func statusesOf(c Column) []Status {
 	var all []Status
-	for _, s := range []Status{StatusDraft, StatusQueued, StatusPreparing, StatusRunning, StatusWaiting,
-		StatusReviewing, StatusMerging, StatusDone, StatusFailed, StatusCancelled, StatusStopped} {
+	for _, s := range []Status{
+		StatusDraft, StatusQueued, StatusPreparing, StatusRunning, StatusWaiting,
+		StatusReviewing, StatusMerging, StatusDone, StatusFailed, StatusCancelled, StatusStopped,
+	} {
 		if columnOf(s) == c {
 			all = append(all, s)
 		}

@@ -141,8 +141,10 @@ func (w *world) command(name, id string) error {
 func reachable(from, to board.Status) bool {
 	seen := []board.Status{from}
 	for i := 0; i < len(seen); i++ {
-		for _, s := range []board.Status{board.StatusQueued, board.StatusPreparing, board.StatusRunning, board.StatusReviewing,
-			board.StatusFailed, board.StatusMerging, board.StatusDone, board.StatusCancelled} {
+		for _, s := range []board.Status{
+			board.StatusQueued, board.StatusPreparing, board.StatusRunning, board.StatusReviewing,
+			board.StatusFailed, board.StatusMerging, board.StatusDone, board.StatusCancelled,
+		} {
 			if board.CanMove(seen[i], s) && !slices.Contains(seen, s) {
 				seen = append(seen, s)
 			}

@@ -59,8 +59,10 @@ func (s *Service) CreateTask(ctx context.Context, n NewTask) (Task, error) {
 }
 
 func baseNotFound(base string, repo Repo, err error) error {
-	return &Error{Kind: Invalid, Code: "base_not_found", Err: err, Next: "name a branch or a commit that exists",
-		Message: fmt.Sprintf("%s has no branch or commit %q to start from", repo.Name, base)}
+	return &Error{
+		Kind: Invalid, Code: "base_not_found", Err: err, Next: "name a branch or a commit that exists",
+		Message: fmt.Sprintf("%s has no branch or commit %q to start from", repo.Name, base),
+	}
 }
 
 func (s *Service) insertTask(ctx context.Context, n NewTask, repo Repo, scripted bool) (Task, error) {
@@ -105,8 +107,10 @@ func checkWords(title, detail string) error {
 func (s *Service) provider(ctx context.Context, name string) (gatewayapi.Provider, error) {
 	all, err := s.Providers.Providers(ctx)
 	if err != nil {
-		return gatewayapi.Provider{}, &Error{Kind: Unavailable, Code: "gateway_unavailable", Err: err,
-			Message: "the gateway does not answer, so providers are unknown", Next: "see moeca doctor; nothing was changed"}
+		return gatewayapi.Provider{}, &Error{
+			Kind: Unavailable, Code: "gateway_unavailable", Err: err,
+			Message: "the gateway does not answer, so providers are unknown", Next: "see moeca doctor; nothing was changed",
+		}
 	}
 	i := slices.IndexFunc(all, func(p gatewayapi.Provider) bool { return p.Name == name })
 	if i < 0 {
