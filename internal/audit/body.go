@@ -10,6 +10,7 @@ import (
 	"hash"
 	"hash/crc32"
 	"io"
+	"os"
 )
 
 // A pack header is "moeca\0bd" | u32 version | u32 zero | 16 byte log id |
@@ -149,10 +150,18 @@ func checkPackHeader(src io.ReaderAt, id logID, num int64) error {
 }
 
 // readBody reads and checks the body ref points to. Content that was cut is
-// checked against the commitment of what was kept.
-func readBody(src io.ReaderAt, id logID, ref *BodyRef) ([]byte, error) {
+// checked against the commitment of what was kept. The reference may come from a
+// forged row: nothing is allocated that the pack does not hold.
+func readBody(pack *os.File, id logID, ref *BodyRef) ([]byte, error) {
+	st, err := pack.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if ref.Offset < packHeader || ref.Offset > st.Size() || ref.Stored > st.Size() || ref.frameSize() > st.Size()-ref.Offset {
+		return nil, fmt.Errorf("%d bytes at %d are not in a pack of %d", ref.Stored, ref.Offset, st.Size())
+	}
 	b := make([]byte, ref.frameSize())
-	if _, err := src.ReadAt(b, ref.Offset); err != nil {
+	if _, err := pack.ReadAt(b, ref.Offset); err != nil {
 		return nil, fmt.Errorf("read %d bytes at %d: %w", len(b), ref.Offset, err)
 	}
 	end := len(b) - bodyTail

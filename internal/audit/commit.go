@@ -162,7 +162,6 @@ func (l *Log) commit(b *batch) {
 	}
 	l.err = fmt.Errorf("the log has stopped at row %d, rows before it are kept: %w; "+
 		"nothing is forwarded until the cause is removed and the gateway started again", b.first, err)
-	l.o.Logger.Error("audit log stopped", "row", b.first, "err", err)
 	for _, lost := range []*batch{b, l.filling} {
 		if lost != nil {
 			lost.err = fmt.Errorf("audit: %w", l.err)

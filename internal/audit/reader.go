@@ -222,7 +222,7 @@ func (r *Reader) Body(ref *BodyRef) ([]byte, error) {
 	if ref == nil || ref.Pack == 0 {
 		return nil, fmt.Errorf("audit: read body: %w", ErrNotStored)
 	}
-	if err := ref.check(); err != nil || ref.Stored > 1<<31 {
+	if err := ref.check(); err != nil {
 		return nil, fmt.Errorf("audit: read body: reference is damaged: %w", err)
 	}
 	f, id, err := r.pack(ref.Pack)

@@ -402,6 +402,72 @@ func bodyOffsets(pack []byte) (offsets []int) {
 	return offsets
 }
 
+// TestForgedReferencesAreOnlyBroken: a log made by an attacker, chain and all,
+// may point anywhere.
+func TestForgedReferencesAreOnlyBroken(t *testing.T) {
+	files, _ := smallLog(t, 1, Options{})
+	id := logID(files[seg1][16:32])
+	for name, ref := range map[string]BodyRef{
+		"a huge body":        {Size: 1 << 62, Stored: 1 << 62, Pack: 1, Offset: packHeader},
+		"the largest body":   {Size: maxInt, Stored: maxInt, Pack: 1, Offset: packHeader},
+		"a far place":        {Size: 1, Stored: 1, Pack: 1, Offset: maxInt},
+		"the pack's header":  {Size: 1, Stored: 1, Pack: 1},
+		"a body to the end":  {Size: 1, Stored: 1, Pack: 1, Offset: int64(len(files[pack1]))},
+		"a pack far away":    {Size: 1, Stored: 1, Pack: maxInt, Offset: packHeader},
+		"bytes of no pack":   {Size: 1, Stored: 1, Pack: 7, Offset: packHeader},
+		"the wrong boundary": {Size: 1, Stored: 1, Pack: 1, Offset: packHeader + 1},
+	} {
+		r := Record{Version: 1, Seq: 1, Time: fakeClock()(), Kind: KindAdmin, Source: SourceHost, Request: &ref}
+		f := files.clone()
+		f[seg1] = appendFrame(header{id: id, num: 1, first: 1}.encode(), id, 1, encodeOK(t, r))
+		dir := layOut(t, f)
+		if rep := verifyDir(t, dir, VerifyOptions{Bodies: true}); rep.OK || rep.FirstBroken != 1 {
+			t.Errorf("%s: %+v", name, rep)
+		}
+		if b, err := openReader(t, dir).Body(&ref); err == nil {
+			t.Errorf("%s: read %d bytes", name, len(b))
+		}
+		if err := mustOpenLog(t, dir, Options{FS: unsyncedFS{}}).Close(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// FuzzVerify gives Verify, OpenReader and Open any segment.
+func FuzzVerify(f *testing.F) {
+	id := logID{1}
+	row := minimal()
+	row.Time = fakeClock()()
+	seed := appendFrame(header{id: id, num: 1, first: 1}.encode(), id, 1, encodeOK(f, row))
+	f.Add(seed)
+	f.Add(seed[:len(seed)-1])
+	f.Add([]byte(segmentMagic))
+	f.Fuzz(func(t *testing.T, segment []byte) {
+		dir := filepath.Join(t.TempDir(), "l")
+		logFiles{seg1: segment}.write(t, dir)
+		rep, err := Verify(t.Context(), dir, VerifyOptions{Bodies: true, Settle: instantly})
+		if err != nil && !errors.Is(err, ErrNewerVersion) {
+			t.Fatal(err)
+		}
+		if r, err := OpenReader(dir); err == nil {
+			if n, _ := r.Refresh(); rep.OK && n != rep.Records {
+				t.Errorf("reader sees %d rows of %d", n, rep.Records)
+			}
+			r.Close()
+		}
+		l, err := Open(dir, Options{FS: unsyncedFS{}})
+		if err != nil {
+			return
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if again := verifyDir(t, dir, VerifyOptions{Bodies: true}); !again.OK || rep.OK && again.Records < rep.Records {
+			t.Errorf("opened and then not intact: %+v", again)
+		}
+	})
+}
+
 func TestVerifySince(t *testing.T) {
 	files, head := smallLog(t, 30, Options{SegmentBytes: 1000})
 	dir := filepath.Join(t.TempDir(), "l")
