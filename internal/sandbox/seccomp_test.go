@@ -150,7 +150,7 @@ func TestFilterKillsOtherTables(t *testing.T) {
 	if got := m.run(t, 0x40000003, 3); got != kill {
 		t.Errorf("i386 read = %#x, want kill", got)
 	}
-	if got := m.run(t, uint32(arch.X86_64.ID), x32Bit|0); got != kill {
+	if got := m.run(t, uint32(arch.X86_64.ID), x32Bit); got != kill {
 		t.Errorf("x32 read = %#x, want kill", got)
 	}
 	if got := m.run(t, uint32(arch.X86_64.ID), 10_000); got != enosys {

@@ -66,29 +66,40 @@ func (b *box) Attach(context.Context) (sandbox.Channel, error) {
 
 // Start runs pid 1 and checks what the kernel made of it.
 func (b *box) Start(ctx context.Context) error {
+	began, err := b.start(ctx)
+	if err == nil {
+		return nil
+	}
+	if began {
+		b.stage.signal(unix.SIGKILL)
+		<-b.done
+		err = fmt.Errorf("%w\n%s", err, b.exit.Detail)
+	}
+	return b.errorf("start", err)
+}
+
+// start says whether there is a process, which after an error must be killed.
+func (b *box) start(ctx context.Context) (began bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.pipes == nil || b.started || b.removed {
-		return b.errorf("start", errors.New("it is not attached, or started or removed already"))
+		return false, errors.New("it is not attached, or started or removed already")
 	}
 	b.started = true
-	s, err := startStage(b.config, b.pipes)
+	b.stage, err = startStage(b.config, b.pipes)
 	if err != nil {
 		b.fail()
-		return b.errorf("start", err)
+		return false, err
 	}
-	b.stage = s
-	b.state.PID, b.state.Start = s.pid, startTime(s.pid)
-	err = b.settle(ctx)
-	go b.wait() // ends when the process has; nothing is released after an error
-	if err != nil {
-		s.signal(unix.SIGKILL)
-		return b.errorf("start", err)
+	b.state.PID, b.state.Start = b.stage.pid, startTime(b.stage.pid)
+	go b.wait() // ends when the process has
+	if err := b.settle(ctx); err != nil {
+		return true, err
 	}
 	b.timer = time.AfterFunc(b.spec.Timeout, func() {
 		b.end(func(r *sandbox.Ended) { r.TimedOut = true }, stopGrace)
 	})
-	return nil
+	return true, nil
 }
 
 // settle brings a cloned stage to the point where the agent runs.

@@ -56,12 +56,13 @@ func becomeSandbox() error {
 		{"build the file system", buildRoot},
 		{"name the host", nameHost},
 		{"bring lo up", func(config) error { return loopbackUp() }},
-		{"set limits", setLimits},
 		{"start a session", newSession},
 		{"drop privileges", dropPrivileges},
 		{"die with the host", dieWithHost}, // a change of uid clears it
 		{"close inherited descriptors", closeInherited},
 		{"filter system calls", func(config) error { return filterCalls() }},
+		// Last: they are meant for the agent, and this program may need more.
+		{"set limits", setLimits},
 	}
 	for _, s := range steps {
 		if err := s.do(c); err != nil {

@@ -38,7 +38,7 @@ func (b *box) readBack() error {
 	return nil
 }
 
-// checkStatus checks identity and privileges in /proc/<pid>/status.
+// checkStatus checks program, identity and privileges in /proc/<pid>/status.
 func checkStatus(status string, c config) []string {
 	facts := map[string]string{}
 	for line := range strings.Lines(status) {
@@ -49,7 +49,7 @@ func checkStatus(status string, c config) []string {
 	four := func(id int) string { return strings.TrimSpace(strings.Repeat(strconv.Itoa(id)+" ", 4)) }
 	const none = "0000000000000000"
 	want := map[string]string{
-		"Uid": four(c.UID), "Gid": four(c.GID), "NoNewPrivs": "1", "Seccomp": "2",
+		"Name": filepath.Base(c.Exec), "Uid": four(c.UID), "Gid": four(c.GID), "NoNewPrivs": "1", "Seccomp": "2",
 		"CapInh": none, "CapPrm": none, "CapEff": none, "CapBnd": none, "CapAmb": none,
 	}
 	if c.SetGroups {
@@ -72,7 +72,7 @@ func checkStatus(status string, c config) []string {
 // wantedMount is what a line of mountinfo must say.
 type wantedMount struct {
 	options  []string // must all be there
-	optional bool     // may be absent
+	optional bool     // this kernel has no such path
 }
 
 // expectedMounts lists every mount a sandbox may have.
@@ -100,9 +100,16 @@ func expectedMounts(c config) map[string]wantedMount {
 		want[t.Target] = wantedMount{options: options}
 	}
 	for _, p := range slices.Concat(c.Masked, c.ReadOnly) {
-		want[p] = wantedMount{options: []string{"ro"}, optional: true}
+		want[p] = wantedMount{options: []string{"ro"}, optional: !inside(p)}
 	}
 	return want
+}
+
+// inside says whether a path to mask exists in a sandbox: its /proc is this
+// kernel's, and it has no /sys.
+func inside(p string) bool {
+	_, err := os.Lstat(p)
+	return err == nil && strings.HasPrefix(p, "/proc/")
 }
 
 // checkMounts compares /proc/<pid>/mountinfo with the expected list, both ways.
