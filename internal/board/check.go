@@ -108,7 +108,7 @@ func (s *Service) recordGate(ctx context.Context, t Task, id string, p git.Previ
 	state, cause := ciState(res), res.Cause
 	detail, err := toJSON(map[string]any{
 		"id": id, "verdict": res.Verdict, "cause": res.Cause, "result_tree": p.ResultTree, "target_oid": p.TargetOID, "head": p.Head,
-		"gate_hash": gateHash, "image_digest": res.Digest, "exit_code": res.ExitCode, "changed_gate_files": nonNil(res.Changed),
+		"gate_hash": gateHash, "image_digest": res.Digest, "exit_code": res.ExitCode, "changed_gate_files": bounded(res.Changed),
 	})
 	if err != nil {
 		return fmt.Errorf("board: encode gate result: %w", err)

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 
 	"moeca/internal/run"
 	"moeca/internal/workflow"
@@ -212,12 +211,8 @@ func (s *Service) stop(ctx context.Context, id string) error {
 	a := s.runs[id]
 	s.mu.Unlock()
 	if a == nil {
-		// Not executing: it ends where it waits. When admit takes it in this
-		// moment, the event comes too late to change anything and the next
-		// look finds it executing.
-		err := s.change(ctx, func(c *change) error {
-			return c.appendRun(ctx, id, run.Event{Kind: run.EvEnded, At: s.Now(), Status: run.Stopped, Cause: "stopped by you before it began"})
-		})
+		err := s.stopWaiting(ctx, id)
+		// admit may have taken it in this moment.
 		s.mu.Lock()
 		a = s.runs[id]
 		s.mu.Unlock()
@@ -232,6 +227,21 @@ func (s *Service) stop(ctx context.Context, id string) error {
 	case <-ctx.Done():
 		return fmt.Errorf("board: stop run %s: %w", id, context.Cause(ctx))
 	}
+}
+
+// stopWaiting ends a run that is not executing: one that is queued where it
+// waits, and one whose end could not be stored by what Recover does.
+func (s *Service) stopWaiting(ctx context.Context, id string) error {
+	r, err := s.Run(ctx, id)
+	if err != nil {
+		return err
+	}
+	if r.Status != StatusQueued {
+		return s.recoverRun(ctx, id)
+	}
+	return s.change(ctx, func(c *change) error {
+		return c.appendRun(ctx, id, run.Event{Kind: run.EvEnded, At: s.Now(), Status: run.Stopped, Cause: "stopped by you before it began"})
+	})
 }
 
 // WaitRun waits until a run is over, or ctx.
@@ -352,7 +362,7 @@ func (s *Service) job(ctx context.Context, id string) (run.Job, run.State, error
 		return run.Job{}, st, wrap("read run", err)
 	}
 	job := run.Job{
-		Run: id, Task: t.ID, Plan: plan, Dir: s.treeDir(att.ID), Cache: filepath.Join(s.Data, "cache", att.ID),
+		Run: id, Task: t.ID, Plan: plan, Dir: s.treeDir(att.ID), Cache: s.cacheFile(att.ID),
 		Base: att.BaseOID, Branch: att.Branch, Hold: holdOf(att.ID),
 		Message: fmt.Sprintf("%s\n\nTask %d, attempt %d.\n", t.Title, t.Number, att.Number),
 		Protect: []string{t.Target},
@@ -457,7 +467,7 @@ func (s *Service) discardTree(ctx context.Context, attempt string) {
 		err = json.Unmarshal([]byte(state), &st)
 	}
 	if err == nil && (st.Snapshot != nil || !st.Tree) {
-		err = s.Repos.Discard(dir)
+		err = errors.Join(s.Repos.Discard(dir), os.RemoveAll(s.cacheFile(attempt)))
 	}
 	if err != nil {
 		s.Logger.Error("tree not removed", slog.String("attempt", attempt), slog.Any("error", err))

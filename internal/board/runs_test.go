@@ -2,12 +2,14 @@ package board_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"moeca/internal/board"
@@ -329,5 +331,63 @@ func TestCloseKeepsTheWork(t *testing.T) {
 	task = w.look(task.ID)
 	if task.Status != board.StatusFailed || !strings.Contains(task.Cause, "the host was shut down while") || w.git("show", "moeca/1-1:half.txt") != "half" {
 		t.Fatalf("task is %s: %s", task.Status, task.Cause)
+	}
+}
+
+func TestRunThatCannotBeRecordedIsSettledLater(t *testing.T) {
+	for _, step := range []string{"mint", "release", "wait", "snapshot"} {
+		t.Run(step, func(t *testing.T) {
+			w := newWorld(t).start()
+			w.repo()
+			task := w.task("Disk full")
+			var once sync.Once
+			broken := make(chan struct{})
+			w.hook = func(s string) {
+				if s == step {
+					once.Do(func() { w.sql(`ALTER TABLE run_events RENAME TO away`); close(broken) })
+				}
+			}
+			r := must(w.RunTask(t.Context(), task.ID))(t)
+			<-broken
+			w.untilCancelled(r.ID) // it has given up
+			if w.gateway.alive()+w.sockets.alive()+w.driver.alive() != 0 {
+				t.Fatal("something was left running")
+			}
+			w.sql(`ALTER TABLE away RENAME TO run_events`)
+			must(w.StopRun(t.Context(), r.ID))(t)
+			task = w.look(task.ID)
+			if task.Status != board.StatusFailed {
+				t.Fatalf("task is %s: %s", task.Status, task.Cause)
+			}
+			if step == "wait" || step == "snapshot" {
+				w.checkKept(task, true)
+			}
+			w.checkTrue()
+			if task = w.run(task.ID); task.Status != board.StatusReviewing {
+				t.Fatalf("retry is %s: %s", task.Status, task.Cause)
+			}
+		})
+	}
+}
+
+func TestHostileFiguresStaySmall(t *testing.T) {
+	w := newWorld(t)
+	w.driver.agent = func(ctx context.Context, tree string, o handoff.WorkOrder, say func(handoff.Event)) sandbox.Exit {
+		for i := range 2000 {
+			name := filepath.Join(tree, fmt.Sprintf("%s-%d", strings.Repeat("p", 100), i))
+			if err := syscall.Mkfifo(name, 0o644); err != nil {
+				return sandbox.Exit{Code: 1, Detail: err.Error()}
+			}
+		}
+		say(handoff.Event{Type: handoff.EventDone, Text: strings.Repeat("é", 100_000)})
+		return sandbox.Exit{Cause: sandbox.CauseDone}
+	}
+	w.start()
+	w.repo()
+	task := w.run(w.task("Hostile").ID)
+	doc := must(json.Marshal(task))(t)
+	last := task.Attempt.Skipped[len(task.Attempt.Skipped)-1]
+	if len(doc) > 64<<10 || !strings.HasSuffix(last.Reason, " more") {
+		t.Fatalf("the card is %d bytes; last skipped %+v", len(doc), last)
 	}
 }

@@ -354,3 +354,5 @@ func (s *Service) DeleteTask(ctx context.Context, key string) error {
 }
 
 func (s *Service) treeDir(attempt string) string { return filepath.Join(s.Data, "trees", attempt) }
+
+func (s *Service) cacheFile(attempt string) string { return filepath.Join(s.Data, "cache", attempt) }

@@ -131,6 +131,9 @@ func (r *Runner) run(ctx context.Context, req Request, res *Result) (err error) 
 	}); err != nil {
 		return fmt.Errorf("ci: %w", err)
 	}
+	// The driver keeps the limit; this is for a driver that does not.
+	ctx, cancel := context.WithTimeoutCause(ctx, spec.Timeout+time.Minute, errors.New("ci: the gate's sandbox did not keep its time limit"))
+	defer cancel()
 	return r.inSandbox(ctx, req, spec, order.Bytes(), res)
 }
 

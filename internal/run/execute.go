@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"moeca/internal/git"
 	"moeca/internal/sandbox"
 	"moeca/internal/workflow"
 )
@@ -97,6 +98,9 @@ func (x *execution) runStage(ctx context.Context, st workflow.Stage) result {
 	if x.journal != nil {
 		return result{}
 	}
+	// The driver keeps the stage's limit; this is for a driver that does not.
+	ctx, cancel := context.WithTimeoutCause(ctx, st.Timeout+backstop, errOverdue)
+	defer cancel()
 	return x.interrupted(ctx, x.inSandbox(ctx, st, policy, img))
 }
 
@@ -166,7 +170,7 @@ func (x *execution) snapshot(ctx context.Context) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Snapshot{Head: got.Commit, Tree: got.Tree, Changed: got.Changed, Skipped: got.Skipped}
+	s := &Snapshot{Head: got.Commit, Tree: got.Tree, Changed: got.Changed, Skipped: fewSkipped(got.Skipped)}
 	if got.Changed {
 		x.step("hold")
 		if err := x.job.Trees.Hold(ctx, x.job.Hold, got.Commit); err != nil {
@@ -215,6 +219,18 @@ func (x *execution) when() time.Time {
 		}
 	}
 	return t
+}
+
+// fewSkipped keeps a list that an agent can make long short enough to be shown
+// and stored with every state; the last entry says how many are not named.
+func fewSkipped(all []git.Skipped) []git.Skipped {
+	size := 0
+	for i, s := range all {
+		if size += len(s.Path) + len(s.Reason); size > skippedBytes {
+			return append(all[:i:i], git.Skipped{Path: "…", Reason: fmt.Sprintf("%d more", len(all)-i)})
+		}
+	}
+	return all
 }
 
 func detached(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {

@@ -124,6 +124,9 @@ type Engine struct {
 // ErrStopped is the cause of a context that ends a run because a person asked.
 var ErrStopped = errors.New("stopped by a person")
 
+// errOverdue is the cause of a context whose driver did not keep a limit.
+var errOverdue = errors.New("the stage's time limit")
+
 // ErrShutdown is the cause of a context that ends because the host shuts down.
 var ErrShutdown = errors.New("the host was shut down")
 
@@ -136,5 +139,8 @@ const (
 	logLimit        = 64 << 20        // bytes of output of one stage
 	batchLines      = 128             // log lines stored in one transaction
 	queueLines      = 4 * batchLines  // lines read ahead of the store
+	backstop        = time.Minute     // beyond a stage's limit, before the host ends it itself
+	skippedBytes    = 16 << 10        // of paths left out of a snapshot that are named
+	summaryRunes    = 8_000           // of the agent's report kept with the state; the log has all of it
 	tailRunes       = 300             // of an error text shown as a cause
 )

@@ -315,6 +315,9 @@ func (f *follower) verdict(exit sandbox.Exit, waitErr error) result {
 	res := f.measured(exit, waitErr)
 	if f.done != nil && !f.done.Error {
 		res.summary = f.done.Text
+		if r := []rune(res.summary); len(r) > summaryRunes {
+			res.summary = string(r[:summaryRunes]) + "…"
+		}
 	}
 	return res
 }
