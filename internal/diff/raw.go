@@ -126,6 +126,4 @@ func isMode(s string) bool {
 	return len(s) == 6 && strings.Trim(s, "01234567") == ""
 }
 
-func isZero(oid string) bool { return strings.Trim(oid, "0") == "" }
-
 func validText(s string) bool { return utf8.ValidString(s) }

@@ -159,6 +159,7 @@ func (st *Store) writeFiles(ctx context.Context, dir string, groups []group, own
 	}
 	at, cur := root, ""
 	defer func() { closeDirs(root, at) }()
+	buf := make([]byte, 64<<10)
 	return st.readObjects(ctx, oids, func(i int, o object, r io.Reader) error {
 		f := files[i]
 		if o.Kind != "blob" {
@@ -176,7 +177,7 @@ func (st *Store) writeFiles(ctx context.Context, dir string, groups []group, own
 			}
 			cur = parent
 		}
-		if err := writeLeaf(at, name, f, o, r, own); err != nil {
+		if err := writeLeaf(at, name, f, o, r, own, buf); err != nil {
 			return fmt.Errorf("%q: %w", f.path, err)
 		}
 		return nil
@@ -222,7 +223,7 @@ func closeDirs(fds ...int) {
 	}
 }
 
-func writeLeaf(at int, name string, f leaf, o object, r io.Reader, own Owner) error {
+func writeLeaf(at int, name string, f leaf, o object, r io.Reader, own Owner, buf []byte) error {
 	if f.mode == modeSymlink {
 		return writeLink(at, name, o, r, own)
 	}
@@ -235,7 +236,7 @@ func writeLeaf(at int, name string, f leaf, o object, r io.Reader, own Owner) er
 		return err
 	}
 	file := os.NewFile(uintptr(fd), name)
-	_, err = io.Copy(file, r)
+	_, err = io.CopyBuffer(struct{ io.Writer }{file}, r, buf) // the bare file would bring a buffer of its own
 	if err == nil {
 		err = unix.Fchmod(fd, perm)
 	}

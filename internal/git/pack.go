@@ -26,7 +26,8 @@ const unpackLimit = 100
 // A pack stream rather than fast-import: names in trees stay raw bytes and no
 // ref is needed to get objects in. Safe for concurrent use.
 type pack struct {
-	st *Store
+	st    *Store
+	zlibs sync.Pool // of *zlib.Writer: one is a megabyte, files are small
 
 	mu   sync.Mutex // guards what follows
 	file *os.File   // compressed bodies, spooled
@@ -57,14 +58,7 @@ func (p *pack) add(kind string, data []byte) (string, error) {
 	}
 	var buf bytes.Buffer
 	buf.Write(packHeader(kind, int64(len(data))))
-	z, err := zlib.NewWriterLevel(&buf, zlib.BestSpeed)
-	if err != nil {
-		return "", err
-	}
-	if _, err = z.Write(data); err == nil {
-		err = z.Close()
-	}
-	if err != nil {
+	if _, err := p.compress(&buf, bytes.NewReader(data)); err != nil {
 		return "", fmt.Errorf("git: compress object: %w", err)
 	}
 	p.mu.Lock()
@@ -77,6 +71,25 @@ func (p *pack) add(kind string, data []byte) (string, error) {
 	}
 	p.ids[id] = true
 	return id, nil
+}
+
+// compress copies r to w and returns how much r held.
+func (p *pack) compress(w io.Writer, r io.Reader) (int64, error) {
+	z, ok := p.zlibs.Get().(*zlib.Writer)
+	if ok {
+		z.Reset(w)
+	} else {
+		var err error
+		if z, err = zlib.NewWriterLevel(w, zlib.BestSpeed); err != nil {
+			return 0, err
+		}
+	}
+	defer p.zlibs.Put(z)
+	n, err := io.Copy(z, r)
+	if err != nil {
+		return n, err
+	}
+	return n, z.Close()
 }
 
 // addStream takes a blob of known name and size from r. When what r holds is
@@ -104,14 +117,7 @@ func (p *pack) spool(id string, size int64, r io.Reader) error {
 		return fmt.Errorf("git: spool objects: %w", err)
 	}
 	h := p.st.format.start("blob", size)
-	z, err := zlib.NewWriterLevel(p.file, zlib.BestSpeed)
-	if err != nil {
-		return err
-	}
-	n, err := io.Copy(io.MultiWriter(z, h), io.LimitReader(r, size))
-	if err == nil {
-		err = z.Close()
-	}
+	n, err := p.compress(p.file, io.TeeReader(io.LimitReader(r, size), h))
 	if err != nil {
 		return fmt.Errorf("git: spool objects: %w", err)
 	}
