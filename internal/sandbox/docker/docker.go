@@ -74,8 +74,8 @@ type Driver struct {
 	engine *engine           // what Usable learned; nil until it succeeded
 	images map[string]string // content digest → image id that Ensure checked
 
-	loading sync.Mutex // one image goes into the engine at a time
-	network sync.Mutex // one network is made at a time
+	loading  sync.Mutex // one image goes into the engine at a time
+	services sync.Mutex // one service starts or ends at a time, with its network
 }
 
 var _ sandbox.Driver = (*Driver)(nil)

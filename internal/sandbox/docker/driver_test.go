@@ -108,8 +108,8 @@ func newBed(t testing.TB, options ...func(*image.Options)) *bed {
 		if _, err := d.SweepServices(ctx, b.owner); err != nil {
 			t.Error(err)
 		}
-		if err := d.RemoveNetwork(ctx, b.owner); err != nil {
-			t.Error(err)
+		if left, err := d.networksNamed(ctx, upstreamName(b.owner)); err != nil || len(left) > 0 {
+			t.Errorf("networks left behind: %v, %v", left, err)
 		}
 	})
 	return b

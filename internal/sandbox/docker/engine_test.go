@@ -67,6 +67,8 @@ func (f *fakeEngine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		json.NewEncoder(w).Encode(f.created)
 	case strings.HasSuffix(r.URL.Path, "/containers/"+f.created.ID+"/json"):
 		json.NewEncoder(w).Encode(f.inspected)
+	case strings.HasSuffix(r.URL.Path, "/networks"):
+		w.Write([]byte("[]"))
 	case r.Method == http.MethodDelete:
 		f.mu.Lock()
 		f.removed = append(f.removed, filepath.Base(r.URL.Path))

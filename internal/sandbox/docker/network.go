@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/containerd/errdefs"
 	"github.com/moby/moby/api/types/network"
 	"github.com/moby/moby/client"
 )
@@ -20,10 +21,8 @@ func upstreamName(owner string) string { return "moeca-upstream-" + owner }
 
 // upstreamNetwork makes the owner's network or checks the one that is there. A
 // network of the right name with other properties is refused, never repaired:
-// somebody else made it.
+// somebody else made it. The caller holds d.services.
 func (d *Driver) upstreamNetwork(ctx context.Context, owner string) error {
-	d.network.Lock()
-	defer d.network.Unlock()
 	name := upstreamName(owner)
 	found, err := d.networksNamed(ctx, name)
 	if err != nil {
@@ -82,20 +81,22 @@ func checkNetwork(n network.Network, owner string) error {
 	return nil
 }
 
-// RemoveNetwork removes the owner's network, when none of its services runs.
-func (d *Driver) RemoveNetwork(ctx context.Context, owner string) error {
-	d.network.Lock()
-	defer d.network.Unlock()
+// removeNetwork removes the owner's network unless a service stands on it:
+// engines have addresses for some thirty networks, and throw-away data
+// directories would use them up. The caller holds d.services.
+func (d *Driver) removeNetwork(ctx context.Context, owner string) error {
 	found, err := d.networksNamed(ctx, upstreamName(owner))
 	if err != nil {
-		return fmt.Errorf("docker: %w", err)
+		return err
 	}
 	for _, n := range found {
 		if n.Labels[labelOwner] != owner {
 			continue
 		}
-		if _, err := d.api.NetworkRemove(ctx, n.ID, client.NetworkRemoveOptions{}); err != nil {
-			return fmt.Errorf("docker: remove network %s: %w", n.Name, err)
+		_, err := d.api.NetworkRemove(ctx, n.ID, client.NetworkRemoveOptions{})
+		inUse := errdefs.IsPermissionDenied(err) || errdefs.IsConflict(err)
+		if err != nil && !inUse && !errdefs.IsNotFound(err) {
+			return fmt.Errorf("remove network %s: %w", n.Name, err)
 		}
 	}
 	return nil

@@ -56,6 +56,7 @@ type RunningService struct {
 	driver    *Driver
 	id        string
 	name      string
+	owner     string
 	addresses map[uint16]netip.AddrPort
 }
 
@@ -80,12 +81,23 @@ func (d *Driver) startService(ctx context.Context, s Service) (*RunningService, 
 	if err != nil {
 		return nil, err
 	}
-	if _, err := d.SweepServices(ctx, s.Owner, s.Name); err != nil {
+	d.services.Lock()
+	defer d.services.Unlock()
+	if _, err := d.sweepServices(ctx, s.Owner, s.Name); err != nil {
 		return nil, err
 	}
 	if err := d.upstreamNetwork(ctx, s.Owner); err != nil {
 		return nil, err
 	}
+	running, err := d.runService(ctx, s, e.cpus)
+	if err != nil {
+		return nil, errors.Join(err, d.removeNetwork(context.WithoutCancel(ctx), s.Owner))
+	}
+	return running, nil
+}
+
+// runService makes and starts the container. On an error nothing is left of it.
+func (d *Driver) runService(ctx context.Context, s Service, cpus int) (*RunningService, error) {
 	img, err := scratchImage(s.Name, s.Binary)
 	if err != nil {
 		return nil, err
@@ -94,11 +106,11 @@ func (d *Driver) startService(ctx context.Context, s Service) (*RunningService, 
 	if err != nil {
 		return nil, err
 	}
-	id, err := d.create(ctx, serviceRequest(s, image, d.epoch, e.cpus))
+	id, err := d.create(ctx, serviceRequest(s, image, d.epoch, cpus))
 	if err != nil {
 		return nil, err
 	}
-	running := &RunningService{driver: d, id: id, name: s.Name}
+	running := &RunningService{driver: d, id: id, name: s.Name, owner: s.Owner}
 	if err := running.start(ctx, s); err != nil {
 		return nil, errors.Join(err, remove(context.WithoutCancel(ctx), d.api, id))
 	}
@@ -270,22 +282,44 @@ func (r *RunningService) Logs(ctx context.Context, most int) (string, error) {
 	return text.String(), err
 }
 
-// Stop ends the service, TERM and after grace KILL, and removes it.
+// Stop ends the service, TERM and after grace KILL, and removes it, and its
+// network with the last service of the owner.
 func (r *RunningService) Stop(ctx context.Context, grace time.Duration) error {
 	seconds := int((grace + time.Second - 1) / time.Second)
 	_, err := r.driver.api.ContainerStop(ctx, r.id, client.ContainerStopOptions{Timeout: &seconds})
 	if err != nil && !errdefs.IsNotFound(err) {
 		return fmt.Errorf("docker: stop service %s: %w", r.name, err)
 	}
-	return remove(ctx, r.driver.api, r.id)
+	r.driver.services.Lock()
+	defer r.driver.services.Unlock()
+	if err := remove(ctx, r.driver.api, r.id); err != nil {
+		return err
+	}
+	if err := r.driver.removeNetwork(ctx, r.owner); err != nil {
+		return fmt.Errorf("docker: stop service %s: %w", r.name, err)
+	}
+	return nil
 }
 
 // SweepServices removes this owner's services of these names, all of them when
-// no name is given, and says how many.
+// no name is given, and says how many. The network goes with the last.
 func (d *Driver) SweepServices(ctx context.Context, owner string, names ...string) (int, error) {
 	if owner == "" {
 		return 0, errors.New("docker: sweep services: no owner was given")
 	}
+	d.services.Lock()
+	defer d.services.Unlock()
+	n, err := d.sweepServices(ctx, owner, names...)
+	if err != nil {
+		return n, err
+	}
+	if err := d.removeNetwork(ctx, owner); err != nil {
+		return n, fmt.Errorf("docker: sweep services of %s: %w", owner, err)
+	}
+	return n, nil
+}
+
+func (d *Driver) sweepServices(ctx context.Context, owner string, names ...string) (int, error) {
 	return d.sweep(ctx, owner, kindService, func(labels map[string]string) bool {
 		return len(names) > 0 && !slices.Contains(names, labels[labelService])
 	})
