@@ -8,12 +8,13 @@ import (
 	"moeca/internal/handoff"
 )
 
-// Bounds of a command's output. The beginning is passed on as it comes; of a
+// Bounds of a command's output, as bytes on the channel. The beginning is passed on as it comes; of a
 // flood the end is kept as well, because that is where the failure is.
 const (
 	outputChunk = 16 << 10
 	outputHead  = 8 << 20
 	outputTail  = 64 << 10
+	eventFrame  = 64 // bytes of an output event besides its text
 )
 
 // stream passes r on as output events until it ends. It always reads to the
@@ -37,27 +38,42 @@ func (a *agent) stream(r io.Reader) {
 type output struct {
 	emit    func(text string)
 	note    func(text string)
-	sent    int64
+	sent    int64  // cost of what was emitted
 	dropped int64  // bytes that passed through tail and are gone
 	part    []byte // beginning of a character whose rest is to come
 	tail    []byte // last bytes after the head is full
 }
 
 func (o *output) write(p []byte) {
-	if room := outputHead - o.sent; int64(len(p)) > room {
-		o.keepTail(p[room:])
-		p = p[:room]
-	}
-	if len(p) == 0 {
+	p = append(o.part, p...)
+	if o.sent >= outputHead {
+		o.part = nil
+		o.keepTail(p)
 		return
 	}
-	o.sent += int64(len(p))
-	p = append(o.part, p...)
 	cut := len(p) - incomplete(p)
 	o.part = append([]byte(nil), p[cut:]...)
 	if cut > 0 {
+		o.sent += cost(p[:cut])
 		o.emit(string(p[:cut]))
 	}
+}
+
+// cost is about how many bytes an event with this text has on the channel: many
+// small writes and bytes that are escaped are a flood too.
+func cost(text []byte) int64 {
+	n := int64(len(text)) + eventFrame
+	for len(text) > 0 {
+		c, size := utf8.DecodeRune(text)
+		switch {
+		case c < ' ', c == utf8.RuneError && size == 1:
+			n += 5
+		case c == '"', c == '\\', c == '<', c == '>', c == '&', c == '\u2028', c == '\u2029':
+			n += 5
+		}
+		text = text[size:]
+	}
+	return n
 }
 
 func (o *output) keepTail(p []byte) {

@@ -41,8 +41,8 @@ type Client struct {
 	Base    string // "http://gateway/demo"
 	Dialect Dialect
 	Retry   Retry
-	// Idle ends an attempt when that long no byte came; 6 minutes by default,
-	// so that the gateway's own idle limit speaks first and says why.
+	// Idle ends an attempt when that long no byte came; 6 minutes by default.
+	// The gateway's limit is longer (DECISIONS 22): the caller gives up first.
 	Idle time.Duration
 	// MaxAnswer bounds one answer in bytes; 32 MiB by default.
 	MaxAnswer int64
