@@ -63,6 +63,9 @@ func TestNoRowIsAcknowledgedAndLost(t *testing.T) {
 			fs.failAt, fs.dead = step, dead
 			dir := filepath.Join(fs.root, "audit")
 			acked, l, err := workload(fs, dir)
+			if fs.failed == "" {
+				break // how many steps there are depends on what shared a batch
+			}
 			if err == nil && dead {
 				t.Errorf("step %d (%s): a power cut went unnoticed", step, fs.failed)
 			}

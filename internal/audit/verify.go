@@ -202,13 +202,7 @@ func (v *verifier) segment(ctx context.Context, num, last int64) (more bool, err
 		return false, err
 	}
 	defer f.Close()
-	h, err := readHeader(f)
-	for tries := 0; err == errShort && tries < 2; tries++ {
-		if err := v.settle(ctx); err != nil {
-			return false, err
-		}
-		h, err = readHeader(f)
-	}
+	h, err := v.header(ctx, f)
 	if err == nil {
 		err = v.chain.checkHeader(h, num, v.id)
 	}
@@ -220,23 +214,39 @@ func (v *verifier) segment(ctx context.Context, num, last int64) (more bool, err
 	if err := v.rows(ctx, name, frames); err != nil {
 		return false, err
 	}
-	if num < last {
-		return true, nil
+	more, err = v.follows(ctx, num+1, last)
+	if err != nil || !more {
+		return false, err
 	}
-	// A segment that appeared meanwhile: its header comes after our last row.
-	next, err := os.Open(filepath.Join(v.dir, segmentName(num+1)))
+	// Its header was written after our last row: now there are no more to come.
+	return true, v.rows(ctx, name, frames)
+}
+
+// header reads the header of a segment that may just be coming into being.
+func (v *verifier) header(ctx context.Context, f *os.File) (header, error) {
+	h, err := readHeader(f)
+	if err != errShort {
+		return h, err
+	}
+	if err := v.settle(ctx); err != nil {
+		return header{}, err
+	}
+	return readHeader(f)
+}
+
+// follows says whether segment num is to be verified. One that appeared since
+// the start and has no header yet holds no row.
+func (v *verifier) follows(ctx context.Context, num, last int64) (bool, error) {
+	f, err := os.Open(filepath.Join(v.dir, segmentName(num)))
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+		return num <= last, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	_, err = readHeader(next)
-	next.Close()
-	if err == errShort {
-		return false, nil
-	}
-	return true, v.rows(ctx, name, frames)
+	defer f.Close()
+	_, err = v.header(ctx, f)
+	return num <= last || err != errShort, nil
 }
 
 // rows verifies rows up to the end of the segment.
