@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/moby/moby/client"
 
@@ -177,6 +178,7 @@ func get(t *testing.T, url string) string {
 		resp, err := http.Get(url)
 		if err != nil {
 			last = err
+			time.Sleep(5 * time.Millisecond)
 			continue
 		}
 		defer resp.Body.Close()

@@ -188,7 +188,12 @@ func TestSweepRemovesWhatRuns(t *testing.T) {
 	<-out.ready
 	<-outKept.ready
 	<-outTheirs.ready
-	n, err := b.driver.Sweep(t.Context(), b.owner, []string{"kept"})
+	next, err := New(Options{}) // the next life of the host, which made none of these
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { next.Close() })
+	n, err := next.Sweep(t.Context(), b.owner, []string{"kept"})
 	if err != nil || n != 1 {
 		t.Fatalf("swept %d, %v", n, err)
 	}
