@@ -70,7 +70,7 @@ func BenchmarkRawClone(b *testing.B) {
 	}
 }
 
-func benchSpec(b *testing.B, d *Driver) sandbox.Spec {
+func benchSpec(b testing.TB, d *Driver) sandbox.Spec {
 	b.Helper()
 	policy, err := sandbox.PolicyByName(sandbox.Base)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"sync"
 	"time"
 
@@ -86,13 +87,12 @@ func (b *box) start(ctx context.Context) (began bool, err error) {
 		return false, errors.New("it is not attached, or started or removed already")
 	}
 	b.started = true
-	b.stage, err = startStage(b.config, b.pipes)
-	if err != nil {
+	began = b.launch(&err)
+	if !began {
 		b.fail()
 		return false, err
 	}
 	b.state.PID, b.state.Start = b.stage.pid, startTime(b.stage.pid)
-	go b.wait() // ends when the process has
 	if err := b.settle(ctx); err != nil {
 		return true, err
 	}
@@ -100,6 +100,25 @@ func (b *box) start(ctx context.Context) (began bool, err error) {
 		b.end(func(r *sandbox.Ended) { r.TimedOut = true }, stopGrace)
 	})
 	return true, nil
+}
+
+// launch clones the stage on a thread that lives as long as the sandbox: the
+// parent-death signal comes when the parent's thread ends, not the process. mu
+// is held.
+func (b *box) launch(err *error) bool {
+	cloned := make(chan error)
+	go func() { // ends when the process has
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		s, err := startStage(b.config, b.pipes)
+		b.stage = s // start holds mu for us until it has our answer
+		cloned <- err
+		if err == nil {
+			b.wait(s)
+		}
+	}()
+	*err = <-cloned
+	return *err == nil
 }
 
 // settle brings a cloned stage to the point where the agent runs.
@@ -156,8 +175,8 @@ func (b *box) Wait(ctx context.Context) (sandbox.Exit, error) {
 
 // wait collects the end of the process. When pid 1 is gone so is everything in
 // its pid namespace.
-func (b *box) wait() {
-	code, err := b.stage.wait()
+func (b *box) wait(s *stage) {
+	code, err := s.wait()
 	stderr := b.pipes.drained()
 	b.mu.Lock()
 	ended := b.reason

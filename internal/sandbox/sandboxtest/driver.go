@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -31,6 +32,7 @@ func TestDriver(t *testing.T, d sandbox.Driver, env ConformanceEnv) {
 		{"fork bomb is bounded", testFork},
 		{"output flood is bounded", testFlood},
 		{"stop kills everything", testStop},
+		{"many at once", testMany},
 		{"sweep keeps to its owner", testSweep},
 	}
 	for _, test := range tests {
@@ -191,6 +193,21 @@ func testStop(t *testing.T, d sandbox.Driver, env ConformanceEnv) {
 	if exit := s.finish(); exit.Cause != sandbox.CauseStopped {
 		t.Errorf("exit %+v", exit)
 	}
+}
+
+// testMany runs sandboxes side by side; each ends with its own code.
+func testMany(t *testing.T, d sandbox.Driver, env ConformanceEnv) {
+	t.Run("group", func(t *testing.T) {
+		for code := 20; code < 26; code++ {
+			t.Run(strconv.Itoa(code), func(t *testing.T) {
+				t.Parallel()
+				spec := env.spec(t, d, options{name: "many" + strconv.Itoa(code)})
+				if _, exit := run(t, d, spec, "exit", strconv.Itoa(code)); exit.Code != code {
+					t.Errorf("exit %+v", exit)
+				}
+			})
+		}
+	})
 }
 
 // testSweep has sandboxes of two owners and one to keep.

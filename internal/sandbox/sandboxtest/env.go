@@ -125,6 +125,20 @@ func (e ConformanceEnv) tree(t testing.TB, name string) string {
 	return dir
 }
 
+// fill writes files into a tree.
+func (e ConformanceEnv) fill(t testing.TB, dir string, files map[string]string) {
+	t.Helper()
+	for name, content := range files {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Lchown(path, e.UID, e.GID); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // socketDir makes a socket directory as the product does.
 func (e ConformanceEnv) socketDir(t testing.TB, name string) string {
 	t.Helper()

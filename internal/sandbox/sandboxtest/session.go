@@ -97,11 +97,17 @@ func begin(t testing.TB, d sandbox.Driver, spec sandbox.Spec) *session {
 // command releases the sandbox with a command stage that runs the probe.
 func (s *session) command(args ...string) {
 	s.t.Helper()
+	s.release([]string{"LANG=C.UTF-8"}, append([]string{sandbox.TreePath + "/probe"}, args...))
+}
+
+// release hands over the order of a command stage.
+func (s *session) release(env, argv []string) {
+	s.t.Helper()
 	var order bytes.Buffer
 	err := handoff.EncodeOrder(&order, handoff.WorkOrder{
 		Version: handoff.Version, Run: "run", Stage: "stage", Kind: handoff.KindCommand,
-		Command: &handoff.Command{Argv: append([]string{sandbox.TreePath + "/probe"}, args...)},
-		Tree:    sandbox.TreePath, SocketDir: sandbox.SocketPath, Env: []string{"LANG=C.UTF-8"},
+		Command: &handoff.Command{Argv: argv},
+		Tree:    sandbox.TreePath, SocketDir: sandbox.SocketPath, Env: env,
 	})
 	if err == nil {
 		err = s.box.Release(s.ctx, order.Bytes())
@@ -171,6 +177,18 @@ func run(t testing.TB, d sandbox.Driver, spec sandbox.Spec, args ...string) (str
 	t.Helper()
 	s := begin(t, d, spec)
 	s.command(args...)
+	exit := s.finish()
+	return s.output.String(), exit
+}
+
+// RunCommand runs one command stage in a sandbox with a tree of its own, and
+// returns its output and how it ended. files are put into the tree first.
+func RunCommand(t testing.TB, d sandbox.Driver, e ConformanceEnv, name string, files map[string]string, env []string, argv ...string) (string, sandbox.Exit) {
+	t.Helper()
+	spec := e.spec(t, d, options{name: name})
+	e.fill(t, spec.TreeDir, files)
+	s := begin(t, d, spec)
+	s.release(env, argv)
 	exit := s.finish()
 	return s.output.String(), exit
 }
