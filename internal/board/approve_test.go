@@ -310,3 +310,17 @@ func TestNewAttemptLeavesTheOldResultBehind(t *testing.T) {
 		t.Fatal("an attempt's branch does not hold its own work")
 	}
 }
+
+func TestCommitPutOnTheBranchAfterApprovalIsNotMerged(t *testing.T) {
+	w, task := reviewed(t)
+	must(w.Approve(t.Context(), task.ID, w.request(task.ID), person))(t)
+	evil := w.git("commit-tree", "-p", task.Attempt.HeadOID, "-m", "evil", "main^{tree}")
+	w.git("update-ref", "refs/heads/"+task.Attempt.Branch, evil)
+	m := must(w.Merge(t.Context(), task.ID, person))(t)
+	if got := w.git("rev-parse", m.Commit+"^2"); got != task.Attempt.HeadOID {
+		t.Fatalf("merged %s, approved was %s", got, task.Attempt.HeadOID)
+	}
+	if out := w.git("branch", "--contains", evil, "--format=%(refname:short)"); out != task.Attempt.Branch {
+		t.Fatalf("the commit nobody saw is on %s", out)
+	}
+}

@@ -8,7 +8,7 @@ import (
 	"moeca/internal/git"
 )
 
-// DefaultGateFiles are the globs of files that decide what a gate does
+// defaultGateFiles are the globs of files that decide what a gate does
 // (DECISIONS 14). A pattern without a slash matches the last element at any
 // depth; one that ends in "/**" matches everything below that directory; any
 // other matches the whole path. Case does not count. A pattern that starts with

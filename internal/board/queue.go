@@ -1,0 +1,222 @@
+package board
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+
+	"moeca/internal/run"
+	"moeca/internal/workflow"
+)
+
+// StopRun ends a queued or executing run and waits until its work is kept.
+func (s *Service) StopRun(ctx context.Context, id string) (Run, error) {
+	r, err := s.Run(ctx, id)
+	if err != nil {
+		return Run{}, err
+	}
+	if run.Status(r.Status).Over() {
+		return Run{}, refuse(Conflict, "run_over", "nothing is to be done", "the run is over: %s", r.Status)
+	}
+	if err := s.stop(ctx, id); err != nil {
+		return Run{}, err
+	}
+	return s.Run(ctx, id)
+}
+
+// stop ends a run, whether it waits or executes.
+func (s *Service) stop(ctx context.Context, id string) error {
+	s.mu.Lock()
+	a := s.runs[id]
+	s.mu.Unlock()
+	if a == nil {
+		err := s.stopWaiting(ctx, id)
+		// admit may have taken it in this moment.
+		s.mu.Lock()
+		a = s.runs[id]
+		s.mu.Unlock()
+		if a == nil || err != nil {
+			return wrap("stop run", err)
+		}
+	}
+	a.cancel(run.ErrStopped)
+	select {
+	case <-a.done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("board: stop run %s: %w", id, context.Cause(ctx))
+	}
+}
+
+// stopWaiting ends a run that is not executing: one that is queued where it
+// waits, and one whose end could not be stored by what Recover does.
+func (s *Service) stopWaiting(ctx context.Context, id string) error {
+	r, err := s.Run(ctx, id)
+	if err != nil {
+		return err
+	}
+	if r.Status != StatusQueued {
+		return s.recoverRun(ctx, id)
+	}
+	return s.change(ctx, func(c *change) error {
+		return c.appendRun(ctx, id, run.Event{Kind: run.EvEnded, At: s.Now(), Status: run.Stopped, Cause: "stopped by you before it began"})
+	})
+}
+
+// WaitRun waits until a run is over, or ctx.
+func (s *Service) WaitRun(ctx context.Context, id string) (Run, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	changed := s.Bus.Subscribe(ctx, RunTopic(id))
+	for {
+		r, err := s.Run(ctx, id)
+		if err != nil || run.Status(r.Status).Over() {
+			return r, err
+		}
+		for log := true; log; {
+			e, open := <-changed
+			if !open {
+				return r, fmt.Errorf("board: wait for run %s: %w", id, context.Cause(ctx))
+			}
+			log = e.Kind == EventLog
+		}
+	}
+}
+
+// admit starts queued runs, oldest first, while there is room.
+func (s *Service) admit() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for !s.closed && len(s.runs) < s.Settings.MaxRuns {
+		id, err := s.nextQueued()
+		if err != nil {
+			s.Logger.Error("queued runs not read", slog.Any("error", err))
+			return
+		}
+		if id == "" {
+			return
+		}
+		ctx, cancel := context.WithCancelCause(s.life)
+		a := &active{ctx: ctx, cancel: cancel, done: make(chan struct{})}
+		s.runs[id] = a
+		s.bg.Go(func() {
+			defer func() {
+				cancel(nil)
+				s.mu.Lock()
+				delete(s.runs, id)
+				s.mu.Unlock()
+				close(a.done)
+				s.admit()
+			}()
+			s.execute(ctx, id)
+		})
+	}
+}
+
+// nextQueued returns the oldest queued run that is not executing. s.mu is held.
+func (s *Service) nextQueued() (id string, err error) {
+	err = s.DB.Read(s.life, func(tx *sql.Tx) error {
+		rows, err := tx.QueryContext(s.life, `SELECT id FROM runs WHERE status = 'queued' ORDER BY created_at, rowid LIMIT ?`, s.Settings.MaxRuns+1)
+		if err != nil {
+			return err
+		}
+		return each(rows, func() error {
+			var next string
+			if err := rows.Scan(&next); err != nil {
+				return err
+			}
+			if id == "" && s.runs[next] == nil {
+				id = next
+			}
+			return nil
+		})
+	})
+	return id, err
+}
+
+// execute runs one run to its end.
+func (s *Service) execute(ctx context.Context, id string) {
+	job, st, err := s.job(ctx, id)
+	if err == nil {
+		if st.Status.Over() {
+			return
+		}
+		_, err = s.engine.Execute(ctx, job, st)
+	} else {
+		cause := err.Error()
+		err = s.change(context.WithoutCancel(ctx), func(c *change) error {
+			return c.appendRun(ctx, id, run.Event{Kind: run.EvEnded, At: s.Now(), Status: run.Failed, Cause: cause})
+		})
+	}
+	if err != nil {
+		s.Logger.Error("run not recorded; it is settled at the next start", slog.String("run", id), slog.Any("error", err))
+		return
+	}
+	s.afterRun(ctx, id)
+}
+
+// job gathers what a stored run needs to be executed or recovered.
+func (s *Service) job(ctx context.Context, id string) (run.Job, run.State, error) {
+	var t Task
+	var att Attempt
+	var st run.State
+	var plan workflow.Plan
+	err := s.DB.Read(ctx, func(tx *sql.Tx) error {
+		taskID, attempt, state, err := readState(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		st = state
+		var doc string
+		if err := tx.QueryRowContext(ctx, `SELECT u.plan, a.id, a.number, a.branch, a.base_oid FROM runs u JOIN attempts a ON a.id = ? WHERE u.id = ?`, attempt, id).
+			Scan(&doc, &att.ID, &att.Number, &att.Branch, &att.BaseOID); err != nil {
+			return err
+		}
+		if t, err = readTask(ctx, tx, taskID); err != nil {
+			return err
+		}
+		return json.Unmarshal([]byte(doc), &plan)
+	})
+	if err != nil {
+		return run.Job{}, st, wrap("read run", err)
+	}
+	job := run.Job{
+		Run: id, Task: t.ID, Plan: plan, Dir: s.treeDir(att.ID), Cache: s.cacheFile(att.ID),
+		Base: att.BaseOID, Branch: att.Branch, Hold: holdOf(att.ID),
+		Message: fmt.Sprintf("%s\n\nTask %d, attempt %d.\n", t.Title, t.Number, att.Number),
+		Protect: []string{t.Target},
+	}
+	repo, err := s.Repo(ctx, t.RepoID)
+	if err != nil {
+		return job, st, err
+	}
+	_, job.Trees, err = s.open(ctx, repo)
+	return job, st, err
+}
+
+// afterRun starts the gate on a result, where that is wished.
+func (s *Service) afterRun(ctx context.Context, id string) {
+	if !s.Settings.AutoCI || ctx.Err() != nil {
+		return
+	}
+	r, err := s.Run(ctx, id)
+	if err != nil || r.Status != StatusDone {
+		return
+	}
+	if _, err := s.RunCI(ctx, r.TaskID); err != nil && CodeOf(err) != "ci_none" && CodeOf(err) != "nothing_to_merge" {
+		s.Logger.Warn("gate not started", slog.String("task", r.TaskID), slog.Any("error", err))
+	}
+}
+
+// halt stops a task's run and gate.
+func (s *Service) halt(ctx context.Context, t Task) error {
+	if err := s.stopGate(ctx, t.ID); err != nil {
+		return err
+	}
+	if t.Attempt != nil && t.Attempt.Run != nil && !run.Status(t.Attempt.Run.Status).Over() {
+		return s.stop(ctx, t.Attempt.Run.ID)
+	}
+	return nil
+}
