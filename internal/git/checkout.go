@@ -177,7 +177,7 @@ func (st *Store) writeFiles(ctx context.Context, dir string, groups []group, own
 			}
 			cur = parent
 		}
-		if err := writeLeaf(at, name, f, o, r, own, buf); err != nil {
+		if err := (place{at, name, own}).file(f, o, r, buf); err != nil {
 			return fmt.Errorf("%q: %w", f.path, err)
 		}
 		return nil
@@ -223,30 +223,37 @@ func closeDirs(fds ...int) {
 	}
 }
 
-func writeLeaf(at int, name string, f leaf, o object, r io.Reader, own Owner, buf []byte) error {
+// place is where one entry goes: a name in an open directory.
+type place struct {
+	at   int
+	name string
+	own  Owner
+}
+
+func (p place) file(f leaf, o object, r io.Reader, buf []byte) error {
 	if f.mode == modeSymlink {
-		return writeLink(at, name, o, r, own)
+		return p.link(o, r)
 	}
 	perm := uint32(0o644)
 	if f.mode == modeExec {
 		perm = 0o755
 	}
-	fd, err := unix.Openat(at, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, perm)
+	fd, err := unix.Openat(p.at, p.name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, perm)
 	if err != nil {
 		return err
 	}
-	file := os.NewFile(uintptr(fd), name)
+	file := os.NewFile(uintptr(fd), p.name)
 	_, err = io.CopyBuffer(struct{ io.Writer }{file}, r, buf) // the bare file would bring a buffer of its own
 	if err == nil {
 		err = unix.Fchmod(fd, perm)
 	}
-	if err == nil && (own.UID >= 0 || own.GID >= 0) {
-		err = unix.Fchown(fd, own.UID, own.GID)
+	if err == nil && (p.own.UID >= 0 || p.own.GID >= 0) {
+		err = unix.Fchown(fd, p.own.UID, p.own.GID)
 	}
 	return errors.Join(err, file.Close())
 }
 
-func writeLink(at int, name string, o object, r io.Reader, own Owner) error {
+func (p place) link(o object, r io.Reader) error {
 	if o.Size > maxLink || o.Size == 0 {
 		return fmt.Errorf("%w: symlink target of %d bytes", ErrHostileName, o.Size)
 	}
@@ -257,11 +264,11 @@ func writeLink(at int, name string, o object, r io.Reader, own Owner) error {
 	if strings.IndexByte(string(target), 0) >= 0 {
 		return fmt.Errorf("%w: NUL in a symlink target", ErrHostileName)
 	}
-	if err := unix.Symlinkat(string(target), at, name); err != nil {
+	if err := unix.Symlinkat(string(target), p.at, p.name); err != nil {
 		return err
 	}
-	if own.UID < 0 && own.GID < 0 {
+	if p.own.UID < 0 && p.own.GID < 0 {
 		return nil
 	}
-	return unix.Fchownat(at, name, own.UID, own.GID, unix.AT_SYMLINK_NOFOLLOW)
+	return unix.Fchownat(p.at, p.name, p.own.UID, p.own.GID, unix.AT_SYMLINK_NOFOLLOW)
 }
