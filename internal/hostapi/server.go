@@ -42,6 +42,7 @@ type Deps struct {
 	Providers Providers
 	Status    func(context.Context) Status
 	Doctor    func(context.Context) Doctor
+	Demo      func(context.Context) (board.Task, error)
 	Tokens    *Tokens
 	UI        fs.FS // built UI; without index.html a page says how to build it
 	Logger    *slog.Logger
@@ -103,9 +104,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// maxRequest bounds a request body in bytes; a task's detail is the longest
-// thing a person sends.
-const maxRequest = 4 << 20
+// maxRequest bounds a request body in bytes, as huma's own default does; a
+// task's detail is the longest thing a person sends.
+const maxRequest = 1 << 20
 
 // OpenAPI returns the document the UI's client is generated from.
 func (s *Server) OpenAPI() ([]byte, error) {

@@ -5,6 +5,8 @@ import (
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"moeca/internal/board"
 )
 
 func (s *Server) registerStatus() {
@@ -17,5 +19,11 @@ func (s *Server) registerStatus() {
 		"What is installed, what is missing, how to get it"),
 		func(ctx context.Context, _ *struct{}) (*body[Doctor], error) {
 			return &body[Doctor]{Body: s.deps.Doctor(ctx)}, nil
+		})
+	huma.Register(s.api, op(ScopeWork, "begin-demo", http.MethodPost, "/api/demo",
+		"Make a demo repository and a task the scripted model can play"),
+		func(ctx context.Context, _ *struct{}) (*body[board.Task], error) {
+			task, err := s.deps.Demo(ctx)
+			return answer(s, task, err)
 		})
 }

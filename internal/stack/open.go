@@ -86,7 +86,7 @@ func Open(ctx context.Context, o Options) (_ *Stack, err error) {
 		}
 	}()
 	for _, step := range []func(context.Context) error{
-		s.openData, s.openDrivers, s.startScripted, s.startGateway, s.openBoard, s.serve,
+		s.openData, s.openDrivers, s.openRuntime, s.startScripted, s.startGateway, s.openBoard, s.serve,
 	} {
 		if err := step(ctx); err != nil {
 			return nil, err
@@ -113,14 +113,6 @@ func (s *Stack) openData(context.Context) error {
 	}
 	s.data = data
 	s.onClose(func(context.Context) { data.Close() })
-	if s.runtime, err = openRuntime(s.opts.Runtime, data.ID, s.id); err != nil {
-		return err
-	}
-	s.onClose(func(context.Context) {
-		if err := s.runtime.Close(); err != nil {
-			s.log.Warn("runtime directory stays", "error", err)
-		}
-	})
 	s.audit = newAuditView(data.Join("audit"))
 	store, err := secret.OpenStore(data.Join("secrets"), secret.StoreOptions{
 		NoKeychain: s.opts.NoKeychain, Service: "moeca-" + data.ID,
@@ -148,6 +140,20 @@ func (s *Stack) openDrivers(ctx context.Context) error {
 	}
 	s.driver, s.note, err = s.drivers.choose(ctx, s.opts.Driver)
 	return err
+}
+
+func (s *Stack) openRuntime(context.Context) error {
+	r, err := openRuntime(s.opts.Runtime, s.data.ID, s.id)
+	if err != nil {
+		return err
+	}
+	s.runtime = r
+	s.onClose(func(context.Context) {
+		if err := r.Close(); err != nil {
+			s.log.Warn("runtime directory stays", "error", err)
+		}
+	})
+	return nil
 }
 
 // openBoard opens the database, makes the board and recovers.

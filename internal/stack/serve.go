@@ -33,7 +33,7 @@ func (s *Stack) serve(context.Context) error {
 	api := hostapi.New(hostapi.Deps{
 		Board: s.board, Bus: s.bus, Audit: s.audit, Providers: s.providers,
 		Status: s.Status, Doctor: func(ctx context.Context) hostapi.Doctor { return s.doctor(ctx) },
-		Tokens: s.tokens, UI: s.opts.UI, Logger: s.log, Version: s.opts.Version, Now: time.Now,
+		Demo: s.beginDemo, Tokens: s.tokens, UI: s.opts.UI, Logger: s.log, Version: s.opts.Version, Now: time.Now,
 	})
 	guard, err := web.NewGuard(addr, api)
 	if err != nil {
