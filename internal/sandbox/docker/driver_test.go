@@ -180,7 +180,7 @@ func (b *bed) spec(t testing.TB, id, policy string) sandbox.Spec {
 	uid, gid := ids()
 	spec, err := sandbox.NewSpec(sandbox.SpecInput{
 		ID: id, Owner: b.owner, Run: "r1", Stage: "s1", Image: img, Policy: p, UID: uid, GID: gid,
-		TreeDir: b.tree(t, id), Timeout: 5 * time.Minute,
+		TreeDir: b.tree(t, id), Timeout: 20 * time.Minute,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -252,7 +252,7 @@ func (o *output) String() string { <-o.done; return o.text.String() }
 func command(argv ...string) handoff.WorkOrder {
 	return handoff.WorkOrder{
 		Version: 1, Run: "r1", Stage: "s1", Kind: "command",
-		Command:   &handoff.Command{Argv: argv, TimeoutSeconds: 240},
+		Command:   &handoff.Command{Argv: argv, TimeoutSeconds: 900},
 		SocketDir: sandbox.SocketPath, Tree: sandbox.TreePath,
 	}
 }
