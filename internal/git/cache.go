@@ -60,9 +60,6 @@ func loadCache(file, format string) map[string]cacheEntry {
 // older may have changed after it was read within the same tick of that clock
 // (the racy rule), so it is left out and read again.
 func saveCache(file, format string, now int64, entries map[string]cacheEntry) error {
-	if file == "" {
-		return nil
-	}
 	c := statCache{Version: cacheVersion, Format: format, Entries: make(map[string]cacheEntry, len(entries))}
 	for path, e := range entries {
 		if e.Key.Ctime < now && e.Key.Mtime < now {
@@ -82,6 +79,9 @@ func saveCache(file, format string, now int64, entries map[string]cacheEntry) er
 // fileClock reads the clock the kernel stamps files with, which runs behind
 // the one a program sees.
 func fileClock(dir string) (int64, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return 0, fmt.Errorf("git: snapshot cache: %w", err)
+	}
 	f, err := os.CreateTemp(dir, ".clock-*")
 	if err != nil {
 		return 0, fmt.Errorf("git: snapshot cache: %w", err)

@@ -174,8 +174,8 @@ func (r runner) run(ctx context.Context, stdin io.Reader, w io.Writer, args ...s
 
 // stream runs git and hands its standard output to read. Output that read
 // leaves unread is discarded when it returned nil; git is killed when it did not.
-func (r runner) stream(ctx context.Context, stdin io.Reader, read func(io.Reader) error, args ...string) error {
-	ctx, cancel := context.WithCancel(ctx)
+func (r runner) stream(outer context.Context, stdin io.Reader, read func(io.Reader) error, args ...string) error {
+	ctx, cancel := context.WithCancel(outer)
 	defer cancel()
 	cmd, stderr := r.command(ctx, stdin, args)
 	out, err := cmd.StdoutPipe()
@@ -193,13 +193,13 @@ func (r runner) stream(ctx context.Context, stdin io.Reader, read func(io.Reader
 	}
 	waitErr := cmd.Wait()
 	var exit *exec.ExitError
-	if readErr != nil && (waitErr == nil || ctx.Err() != nil && errors.As(waitErr, &exit) && !exit.Exited()) {
-		return fmt.Errorf("git %s: %w", args[0], readErr)
+	switch {
+	case outer.Err() != nil:
+		return r.explain(outer, errors.Join(readErr, waitErr), stderr, args)
+	case readErr != nil && (waitErr == nil || errors.As(waitErr, &exit) && !exit.Exited()):
+		return fmt.Errorf("git %s: %w", args[0], readErr) // we ended git because of it
 	}
-	if err := r.explain(ctx, waitErr, stderr, args); err != nil {
-		return err
-	}
-	return readErr
+	return r.explain(outer, waitErr, stderr, args)
 }
 
 func (r runner) command(ctx context.Context, stdin io.Reader, args []string) (*exec.Cmd, *tail) {

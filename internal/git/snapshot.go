@@ -102,7 +102,13 @@ func (st *Store) snapshot(ctx context.Context, req SnapshotRequest, cache map[st
 			return SnapshotResult{}, err
 		}
 	}
-	return res, saveCache(req.Cache, st.format.name, w.clock, w.seen)
+	if w.noCache == nil && req.Cache != "" {
+		w.noCache = saveCache(req.Cache, st.format.name, w.clock, w.seen)
+	}
+	if w.noCache != nil {
+		res.CacheProblem = w.noCache.Error()
+	}
+	return res, nil
 }
 
 // node is an entry of the new tree. Workers fill in the id of files.
@@ -147,9 +153,7 @@ func (st *Store) newWalk(ctx context.Context, req SnapshotRequest, cache map[str
 		return nil, err
 	}
 	if req.Cache != "" {
-		if w.clock, err = fileClock(filepath.Dir(req.Cache)); err != nil {
-			return nil, err
-		}
+		w.clock, w.noCache = fileClock(filepath.Dir(req.Cache))
 	}
 	w.pack, err = st.newPack()
 	return w, err

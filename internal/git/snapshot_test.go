@@ -125,6 +125,17 @@ func TestCacheIsOnlyAHint(t *testing.T) {
 			t.Fatalf("%+v", again)
 		}
 	}
+	if err := os.Remove(req.Cache); err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(req.Cache, "a-directory"), "x")
+	if again := w.take(req); again.Commit != first.Commit || again.CacheProblem == "" {
+		t.Fatalf("%+v", again)
+	}
+	req.Cache = filepath.Join(t.TempDir(), "made/on/demand/cache")
+	if again := w.take(req); again.CacheProblem != "" {
+		t.Fatalf("%+v", again)
+	}
 	if loadCache(req.Cache, "sha256") != nil {
 		t.Fatal("a cache of another format was believed")
 	}

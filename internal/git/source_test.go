@@ -3,6 +3,7 @@ package git
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -274,6 +275,26 @@ func TestEnvironmentIsExact(t *testing.T) {
 	w := r.open("main")
 	w.put("new", "x")
 	w.snapshot()
+}
+
+// A call cancelled while git answers says so, not that the answer is short.
+func TestCancelledMidway(t *testing.T) {
+	w := seeded(t).open("main")
+	ctx, cancel := context.WithCancel(w.ctx)
+	blob := w.git("rev-parse", "main:README.md")
+	err := w.st.readObjects(ctx, []string{blob, blob}, func(_ int, _ object, r io.Reader) error {
+		cancel()
+		_, err := io.Copy(io.Discard, r)
+		return err
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	stop := errors.New("enough")
+	err = w.st.readObjects(w.ctx, []string{blob, blob}, func(int, object, io.Reader) error { return stop })
+	if !errors.Is(err, stop) {
+		t.Error(err)
+	}
 }
 
 // A cancelled call ends and says why.

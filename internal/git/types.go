@@ -37,6 +37,7 @@ type SnapshotResult struct {
 	Skipped      []Skipped     `json:"skipped,omitempty"`       // at most 1,000
 	SkippedTotal int           `json:"skipped_total,omitempty"` // all that were left out
 	Ignored      int           `json:"ignored,omitempty"`       // paths the base's ignore rules leave out, a directory counted once
+	CacheProblem string        `json:"cache_problem,omitempty"` // the next snapshot will read every file
 	Took         time.Duration `json:"took_ns"`
 }
 

@@ -50,6 +50,7 @@ type walk struct {
 	pack       *pack
 	dev        uint64
 	clock      int64
+	noCache    error // why nothing is remembered for the next snapshot
 	jobs       chan<- job
 
 	result SnapshotResult
