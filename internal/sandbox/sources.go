@@ -1,16 +1,25 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 )
+
+// errNotBuilt refuses a specification that NewSpec did not make.
+var errNotBuilt = errors.New("sandbox: the specification lacks hardening; only NewSpec makes one")
 
 // CheckSources looks at the bind sources of s on this machine: each must be a
 // directory whose path holds no symbolic link, so that what was checked is what
 // is mounted, and a writable tree must belong to the sandbox's uid, or its
-// files would end up with another owner. Drivers call it in Prepare.
+// files would end up with another owner. A specification that was not made by
+// NewSpec is refused before anything is looked at. Drivers call it in Prepare.
 func CheckSources(s Spec) error {
+	if s.UID <= 0 || s.GID <= 0 || s.LogLimit <= 0 || s.Timeout <= 0 || !reflect.DeepEqual(s.Hardening, hardening()) {
+		return errNotBuilt
+	}
 	for _, m := range s.Mounts() {
 		if err := checkSource(m); err != nil {
 			return fmt.Errorf("sandbox: mount %s on %s: %w", m.Source, m.Target, err)

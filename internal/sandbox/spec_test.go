@@ -116,7 +116,19 @@ func TestCheckSources(t *testing.T) {
 	if err := os.Symlink(base, link); err != nil {
 		t.Fatal(err)
 	}
-	spec := Spec{UID: os.Getuid(), TreeDir: tree, SocketDir: sockets}
+	uid := os.Getuid()
+	if uid == 0 { // a tree of root's is for no sandbox
+		uid = UserUID
+		if err := os.Chown(tree, uid, uid); err != nil {
+			t.Fatal(err)
+		}
+	}
+	in := goodInput()
+	in.UID, in.GID, in.TreeDir, in.SocketDir = uid, uid, tree, sockets
+	spec, err := NewSpec(in)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := CheckSources(spec); err != nil {
 		t.Errorf("good sources: %v", err)
 	}
@@ -124,7 +136,11 @@ func TestCheckSources(t *testing.T) {
 		"a symbolic link":        func(s *Spec) { s.TreeDir = link },
 		"a path through a link":  func(s *Spec) { s.SocketDir = filepath.Join(link, "run") },
 		"nothing there":          func(s *Spec) { s.TreeDir = filepath.Join(base, "gone") },
-		"a tree of another user": func(s *Spec) { s.UID = os.Getuid() + 1 },
+		"a tree of another user": func(s *Spec) { s.UID++ },
+		"no hardening":           func(s *Spec) { s.Hardening = Hardening{} },
+		"fewer masks":            func(s *Spec) { s.Hardening.Masked = s.Hardening.Masked[1:] },
+		"root after all":         func(s *Spec) { s.UID = 0 },
+		"no log limit":           func(s *Spec) { s.LogLimit = 0 },
 	}
 	for name, change := range bad {
 		s := spec

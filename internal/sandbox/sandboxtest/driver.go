@@ -91,6 +91,7 @@ func testRefusals(t *testing.T, d sandbox.Driver, env ConformanceEnv) {
 		"a tree by a link":      func(s *sandbox.Spec) { s.TreeDir = filepath.Join(link, filepath.Base(s.TreeDir)) },
 		"a tree that is gone":   func(s *sandbox.Spec) { s.TreeDir += "-gone" },
 		"a tree of another uid": func(s *sandbox.Spec) { s.TreeDir = "/" },
+		"no hardening":          func(s *sandbox.Spec) { s.Hardening = sandbox.Hardening{} },
 		"an unknown image":      func(s *sandbox.Spec) { s.Image.Digest = "sha256:" + strings.Repeat("0", 64) },
 	}
 	for _, name := range slices.Sorted(mapsKeys(bad)) {
