@@ -21,5 +21,9 @@ func lockFile(path string) (release func() error, err error) {
 		}
 		return nil, errors.Join(err, f.Close())
 	}
-	return f.Close, nil
+	return func() error {
+		// Closing is not enough: a child that was forked and has not reached its
+		// exec yet holds the same open file, and would keep the lock.
+		return errors.Join(unix.Flock(int(f.Fd()), unix.LOCK_UN), f.Close())
+	}, nil
 }
