@@ -195,7 +195,7 @@ func (r runner) stream(outer context.Context, stdin io.Reader, read func(io.Read
 	var exit *exec.ExitError
 	switch {
 	case outer.Err() != nil:
-		return r.explain(outer, errors.Join(readErr, waitErr), stderr, args)
+		return fmt.Errorf("git %s: %w", args[0], context.Cause(outer))
 	case readErr != nil && (waitErr == nil || errors.As(waitErr, &exit) && !exit.Exited()):
 		return fmt.Errorf("git %s: %w", args[0], readErr) // we ended git because of it
 	}

@@ -168,3 +168,24 @@ func TestRemoveAndReap(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// A tree of the base deeper than the walk goes is kept as it is, not lost.
+func TestDeepBaseIsKept(t *testing.T) {
+	r := seeded(t)
+	tree := r.rawTree("100644|f|" + r.git("rev-parse", "main:README.md"))
+	for range maxDepth + 20 {
+		tree = r.rawTree("40000|d|" + tree)
+	}
+	base := r.git("commit-tree", "-m", "deep", tree)
+	r.git("update-ref", "refs/heads/deep", base)
+	w := r.open("deep")
+	w.put("new", "x")
+	res := w.snapshot()
+	if len(res.Skipped) != 1 || res.Skipped[0].Reason != SkipTooDeep {
+		t.Fatalf("%+v", res.Skipped)
+	}
+	set := must(w.st.Diff(w.ctx, base, res.Commit, DiffOptions{}))(t)
+	if len(set.Files) != 1 || set.Files[0].Path != "new" {
+		t.Fatalf("%+v", set.Files)
+	}
+}

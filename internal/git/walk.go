@@ -13,21 +13,23 @@ import (
 	"moeca/internal/diff"
 )
 
-// Reasons a path is left out of a snapshot.
+// Reasons a path is left out of a snapshot. Where the agent made something that
+// is no file, the path is gone from the commit; where the path is there but
+// could not be taken, the parent's version of it is kept.
 const (
-	SkipGit        = "git-directory"         // any spelling of .git
-	SkipFifo       = "fifo"                  //
-	SkipSocket     = "socket"                //
-	SkipDevice     = "device"                //
-	SkipUnreadable = "unreadable"            // the parent's version is kept, if there is one
-	SkipTooLarge   = "too-large"             //
-	SkipTooDeep    = "too-deep"              //
-	SkipPathLong   = "path-too-long"         //
-	SkipName       = "hostile-name"          //
-	SkipModules    = "symlinked-gitmodules"  // git refuses to check it out
-	SkipSubmodule  = "inside-submodule"      // the submodule itself is kept
-	SkipMount      = "other-file-system"     //
-	SkipLongLink   = "symlink-target-length" //
+	SkipGit        = "git-directory" // any spelling of .git
+	SkipFifo       = "fifo"
+	SkipSocket     = "socket"
+	SkipDevice     = "device"
+	SkipName       = "hostile-name"
+	SkipPathLong   = "path-too-long"
+	SkipLongLink   = "symlink-target-length"
+	SkipUnreadable = "unreadable"           // parent's version kept
+	SkipTooLarge   = "too-large"            // parent's version kept
+	SkipTooDeep    = "too-deep"             // parent's version kept
+	SkipMount      = "other-file-system"    // parent's version kept
+	SkipModules    = "symlinked-gitmodules" // parent's version kept: git refuses to check a link out
+	SkipSubmodule  = "inside-submodule"     // the submodule is kept, files in it are not taken
 )
 
 // smallFile is up to where a file is read into memory once; a larger one is
@@ -205,7 +207,7 @@ func (w *walk) subdir(ctx context.Context, e *entry, onlyTracked bool, depth int
 		return w.keep(e, SkipMount)
 	}
 	if depth >= maxDepth {
-		return w.skip(e, SkipTooDeep)
+		return w.keep(e, SkipTooDeep)
 	}
 	fd, err := openDir(e.at, e.name)
 	if errors.Is(err, os.ErrPermission) {
@@ -273,7 +275,7 @@ func (w *walk) regular(ctx context.Context, e *entry) (*node, error) {
 
 func (w *walk) symlink(e *entry) (*node, error) {
 	if isGitModules(e.name) {
-		return w.skip(e, SkipModules)
+		return w.keep(e, SkipModules)
 	}
 	buf := make([]byte, maxLink+1)
 	n, err := unix.Readlinkat(e.at, e.name, buf)
