@@ -79,7 +79,7 @@ func (f *fakeEngine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func TestUnusableSaysWhatToDo(t *testing.T) {
+func TestUnusableNamesTheNextStep(t *testing.T) {
 	gone := filepath.Join(t.TempDir(), "gone.sock")
 	stale := filepath.Join(t.TempDir(), "stale.sock")
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: stale, Net: "unix"})
