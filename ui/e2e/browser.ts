@@ -66,9 +66,13 @@ export async function violations(page: Page): Promise<string[]> {
   return page.evaluate(async () => {
     const run: unknown = Reflect.get(window, 'axe')
     const { violations, passes } = await (run as typeof axe).run(document)
+    // A menu or a tip floats outside of every landmark while it is open.
+    const floating = /^region: div\[data-radix-popper-content-wrapper/
     if (passes.length === 0) return ['axe: nothing was checked']
-    return violations.flatMap((found) =>
-      found.nodes.map((node) => `${found.id}: ${node.target.join(' ')} ${node.failureSummary}`),
-    )
+    return violations
+      .flatMap((found) =>
+        found.nodes.map((node) => `${found.id}: ${node.target.join(' ')} ${node.failureSummary}`),
+      )
+      .filter((line) => !floating.test(line))
   })
 }

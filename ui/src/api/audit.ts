@@ -6,7 +6,7 @@ import { statusKey } from './status'
 
 type WireRow = components['schemas']['AuditRow']
 
-export const auditKey = ['audit'] as const
+const auditKey = ['audit'] as const
 
 function toRow(wire: WireRow): AuditRow {
   return {

@@ -5,8 +5,8 @@ import { api, settle, unwrap } from './client'
 import { toReview, toTask } from './wire'
 
 export const tasksKey = ['tasks'] as const
-export const taskKey = (id: TaskId) => ['task', id] as const
-export const reviewKey = (id: TaskId) => ['task', id, 'review'] as const
+const taskKey = (id: TaskId) => ['task', id] as const
+const reviewKey = (id: TaskId) => ['task', id, 'review'] as const
 
 const pageSize = 500
 

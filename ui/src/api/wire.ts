@@ -26,7 +26,7 @@ type Wire = components['schemas']
 const when = (text: string | undefined | null): Date | null => (text ? new Date(text) : null)
 const at = (text: string): Date => new Date(text)
 
-export function toGate(wire: Wire['Gate']): Gate {
+function toGate(wire: Wire['Gate']): Gate {
   return { policy: wire.policy, argv: wire.argv ?? [], timeoutSeconds: wire.timeout_seconds }
 }
 
@@ -42,7 +42,7 @@ export function toRepo(wire: Wire['Repo']): Repo {
   }
 }
 
-export function toStage(wire: Wire['Stage']): Stage {
+function toStage(wire: Wire['Stage']): Stage {
   return {
     id: wire.id,
     name: wire.name,
@@ -60,7 +60,7 @@ export function toStage(wire: Wire['Stage']): Stage {
   }
 }
 
-export function toRun(wire: Wire['Run']): Run {
+function toRun(wire: Wire['Run']): Run {
   return {
     id: wire.id as RunId,
     status: oneOf(statuses, wire.status, 'failed'),
@@ -115,7 +115,7 @@ export function toTask(wire: Wire['Task']): Task {
   }
 }
 
-export function toCI(wire: Wire['CI']): CI {
+function toCI(wire: Wire['CI']): CI {
   return {
     state: oneOf(ciStates, wire.state, 'error'),
     resultTree: wire.result_tree ?? '',

@@ -12,7 +12,12 @@ export function Skeleton({ className }: { className?: string }) {
 export function SkeletonLines({ lines }: { lines: number }) {
   const { t } = useTranslation()
   return (
-    <div role="status" aria-label={t('common.loading')} className="flex flex-col gap-2 p-4">
+    <div
+      role="status"
+      data-loading
+      aria-label={t('common.loading')}
+      className="flex flex-col gap-2 p-4"
+    >
       {Array.from({ length: lines }, (_, line) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: the lines are all the same
         <Skeleton key={line} className={cn('h-4', line % 3 === 2 ? 'w-1/2' : 'w-full')} />

@@ -11,7 +11,7 @@ export function Toasts() {
     <div
       role="status"
       aria-live="polite"
-      className="pointer-events-none fixed right-4 bottom-10 z-50 flex w-96 flex-col gap-2"
+      className="pointer-events-none fixed bottom-10 left-4 z-50 flex w-96 flex-col gap-2"
     >
       {toasts.map((toast) => (
         <div

@@ -5,7 +5,7 @@ export const actionIds = ['run', 'stop', 'ci', 'review', 'cancel', 'delete'] as 
 export type ActionId = (typeof actionIds)[number]
 
 /** Why an action is not there now. Each has its own sentence in every language. */
-export type Refusal =
+type Refusal =
   | 'already_running'
   | 'not_running'
   | 'finished'

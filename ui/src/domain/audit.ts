@@ -48,7 +48,7 @@ export type AuditRow = {
 
 export type AuditFilter = { kind: string; task: string; run: string; q: string }
 
-export const noFilter: AuditFilter = { kind: '', task: '', run: '', q: '' }
+const noFilter: AuditFilter = { kind: '', task: '', run: '', q: '' }
 
 /**
  * `kind:refusal task:t1 run:r1 words` as the filter bar takes it. The words
@@ -80,7 +80,8 @@ export function isDenied(row: AuditRow): boolean {
 /** What a row was about, in one line. */
 export function headline(row: AuditRow): string {
   if (row.target !== '') return [row.method, row.target].filter(Boolean).join(' ')
-  return row.subject
+  const action = row.attrs.find(([key]) => key === 'action')?.[1] ?? ''
+  return [action, row.subject].filter(Boolean).join(' ')
 }
 
 export type VerifyReport = {

@@ -1,7 +1,7 @@
 // The diff as the host parsed it, and the flat list of rows a virtual list
 // shows. A row is a value: the view computes nothing.
 
-export type Line = { op: ' ' | '+' | '-'; text: string; noEol: boolean }
+type Line = { op: ' ' | '+' | '-'; text: string; noEol: boolean }
 
 export type Hunk = {
   oldStart: number
@@ -23,7 +23,7 @@ export const fileStatuses = [
 export type FileStatus = (typeof fileStatuses)[number]
 
 export const fileKinds = ['text', 'binary', 'symlink', 'submodule', 'lfs'] as const
-export type FileKind = (typeof fileKinds)[number]
+type FileKind = (typeof fileKinds)[number]
 
 export type DiffFile = {
   path: string

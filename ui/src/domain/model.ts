@@ -135,9 +135,9 @@ export type CI = {
   ended: Date | null
 }
 
-export type Conflict = { path: string; kinds: string[] }
+type Conflict = { path: string; kinds: string[] }
 
-export type Preview = {
+type Preview = {
   target: string
   targetOid: string
   head: string

@@ -70,6 +70,7 @@ export const en = {
     repositories: 'Repositories',
     all: 'All repositories',
     running: 'Running now',
+    more: 'and {{n}} more',
     idle: 'Nothing is running.',
     stop: 'Stop {{title}}',
     problem: 'cannot be used now',

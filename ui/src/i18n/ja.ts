@@ -72,6 +72,7 @@ export const ja: Messages = {
     repositories: 'リポジトリ',
     all: 'すべてのリポジトリ',
     running: '実行中',
+    more: 'ほか {{n}} 件',
     idle: '実行中のものはありません。',
     stop: '{{title}} を停止',
     problem: '今は使えません',

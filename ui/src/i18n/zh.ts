@@ -65,6 +65,7 @@ export const zh: Messages = {
     repositories: '仓库',
     all: '所有仓库',
     running: '正在运行',
+    more: '另有 {{n}} 个',
     idle: '没有正在运行的任务。',
     stop: '停止 {{title}}',
     problem: '目前不可用',

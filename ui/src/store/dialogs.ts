@@ -1,7 +1,7 @@
 import { create } from 'zustand'
 import type { RepoId, TaskId } from '@/domain/model'
 
-export type Open =
+type Open =
   | { kind: 'none' }
   | { kind: 'palette' }
   | { kind: 'shortcuts' }

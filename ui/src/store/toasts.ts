@@ -1,6 +1,6 @@
 import { create } from 'zustand'
 
-export type Toast = { id: number; tone: 'plain' | 'red'; text: string; hint: string }
+type Toast = { id: number; tone: 'plain' | 'red'; text: string; hint: string }
 
 type ToastState = {
   toasts: Toast[]

@@ -31,7 +31,7 @@ class Refusal extends Error {
   }
 }
 
-export type Stub = { url: string; state: State; close(): Promise<void> }
+export type Stub = { url: string; state: State; cut(): void; close(): Promise<void> }
 
 export async function startStub(dist: string): Promise<Stub> {
   const state = new State()
@@ -46,6 +46,7 @@ export async function startStub(dist: string): Promise<Stub> {
   return {
     url: `http://127.0.0.1:${address.port}/#launch=stub`,
     state,
+    cut: () => server.closeAllConnections(),
     close: () => closeServer(server),
   }
 }
@@ -125,8 +126,8 @@ function routesOf(state: State): [string, RegExp, Handler][] {
     ['GET', /^\/api\/tasks\/([^/]+)$/, ([id]) => taskOf(id)],
     ['GET', /^\/api\/tasks\/([^/]+)\/diff$/, diffOf],
     ['GET', /^\/api\/tasks\/([^/]+)\/review$/, ([id]) => state.review(taskOf(id))],
-    ['POST', /^\/api\/tasks\/([^/]+)\/run$/, ([id]) => (void playRun(state, taskOf(id)), {})],
-    ['POST', /^\/api\/tasks\/([^/]+)\/ci$/, ([id]) => (void playCI(state, taskOf(id)), {})],
+    ['POST', /^\/api\/tasks\/([^/]+)\/run$/, ([id]) => start(playRun(state, taskOf(id)))],
+    ['POST', /^\/api\/tasks\/([^/]+)\/ci$/, ([id]) => start(playCI(state, taskOf(id)))],
     ['POST', /^\/api\/tasks\/([^/]+)\/approve$/, ([id]) => approve(state, taskOf(id))],
     ['POST', /^\/api\/tasks\/([^/]+)\/merge$/, ([id]) => merge(state, taskOf(id))],
     ['GET', /^\/api\/runs\/([^/]+)\/logs$/, ([id], _b, query) => logs(state, id ?? '', query)],
@@ -137,6 +138,12 @@ function routesOf(state: State): [string, RegExp, Handler][] {
     ['GET', /^\/api\/providers$/, () => state.providers],
     ['PUT', /^\/api\/providers\/([^/]+)\/secret$/, ([name]) => setSecret(state, name ?? '')],
   ]
+}
+
+/** Answers at once; the work goes on. */
+function start(work: Promise<void>): object {
+  void work
+  return {}
 }
 
 function statusOf(state: State): Wire['Status'] {

@@ -11,8 +11,8 @@ export function BoardBar({ filter, onFilter, repo }: Props) {
   const show = useDialogs((state) => state.show)
   return (
     <div className="flex items-center gap-3 border-b border-line px-4 py-2">
-      <h1 className="text-lg font-semibold">{t('board.title')}</h1>
-      <div className="relative ml-auto w-80">
+      <h1 className="text-lg font-semibold whitespace-nowrap">{t('board.title')}</h1>
+      <div className="relative ml-auto w-80 min-w-0">
         <Search aria-hidden className="absolute top-1.5 left-2 size-4 text-t4" />
         <input
           data-filter

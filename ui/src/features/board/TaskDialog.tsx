@@ -7,12 +7,12 @@ import { type NewTask, useCreateTask } from '@/api/tasks'
 import { Button } from '@/components/Button'
 import { Dialog } from '@/components/Dialog'
 import { Field } from '@/components/Field'
-import { Scripted } from '@/components/Mark'
 import { Empty, ErrorNote, SkeletonLines } from '@/components/State'
 import type { Repo, RepoId, Task } from '@/domain/model'
 import { usePerform } from '@/features/task/useActions'
 import { useDialogs } from '@/store/dialogs'
 import { useToasts } from '@/store/toasts'
+import { TaskChoices } from './TaskChoices'
 
 type Props = { repo: RepoId | null; onClose(): void; onCreated(task: Task): void }
 
@@ -121,12 +121,13 @@ function Form({ repos, providers, first, onClose, onCreated }: FormProps) {
             />
           )}
         </Field>
-        <Choices
+        <TaskChoices
           form={form}
           onChange={setForm}
           repos={repos}
           providers={providers}
           base={field('base')}
+          model={field('model')}
         />
         {create.error === null ? null : <ErrorNote error={create.error} />}
       </div>
@@ -140,90 +141,5 @@ function Form({ repos, providers, first, onClose, onCreated }: FormProps) {
         </Button>
       </div>
     </form>
-  )
-}
-
-type ChoiceProps = {
-  form: NewTask
-  onChange(form: NewTask): void
-  repos: Repo[]
-  providers: Provider[]
-  base: string | undefined
-}
-
-function Choices({ form, onChange, repos, providers, base }: ChoiceProps) {
-  const { t } = useTranslation()
-  const repo = repos.find((one) => one.id === form.repoId)
-  const provider = providers.find((one) => one.name === form.provider)
-  return (
-    <>
-      <div className="grid grid-cols-2 gap-3">
-        <Field label={t('task.repo')}>
-          {(wire) => (
-            <select
-              {...wire}
-              value={form.repoId}
-              onChange={(event) => onChange({ ...form, repoId: event.target.value as RepoId })}
-            >
-              {repos.map((one) => (
-                <option key={one.id} value={one.id}>
-                  {one.name}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
-        <Field label={t('task.base')} help={t('task.baseHelp')} error={base}>
-          {(wire) => (
-            <input
-              {...wire}
-              value={form.base}
-              placeholder={repo?.target}
-              spellCheck={false}
-              autoComplete="off"
-              onChange={(event) => onChange({ ...form, base: event.target.value })}
-            />
-          )}
-        </Field>
-      </div>
-      <div className="grid grid-cols-2 gap-3">
-        <Field label={t('task.provider')}>
-          {(wire) => (
-            <select
-              {...wire}
-              value={form.provider}
-              onChange={(event) => {
-                const next = providers.find((one) => one.name === event.target.value)
-                onChange({ ...form, provider: event.target.value, model: next?.models[0] ?? '' })
-              }}
-            >
-              {providers.map((one) => (
-                <option key={one.name} value={one.name}>
-                  {one.name}
-                  {one.scripted || one.hasSecret ? '' : ` (${t('settings.noKey')})`}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
-        <Field label={t('task.model')}>
-          {(wire) => (
-            <select
-              {...wire}
-              value={form.model}
-              onChange={(event) => onChange({ ...form, model: event.target.value })}
-            >
-              {provider?.models.map((model) => (
-                <option key={model}>{model}</option>
-              ))}
-            </select>
-          )}
-        </Field>
-      </div>
-      <p className="flex items-center gap-2 text-sm text-t3">
-        {t('task.template')}: {t('task.solo')}
-        {provider?.scripted ? <Scripted /> : null}
-      </p>
-    </>
   )
 }

@@ -20,7 +20,7 @@ import { type Language, languages } from '@/i18n'
 import { useDialogs } from '@/store/dialogs'
 import { useWindow } from '@/store/window'
 
-export type PaletteItem = {
+type PaletteItem = {
   id: string
   label: string
   icon: LucideIcon

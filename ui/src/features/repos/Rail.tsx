@@ -1,19 +1,14 @@
-import { useNavigate } from '@tanstack/react-router'
-import { FolderGit2, Plus, Settings2, ShieldCheck, Square, TriangleAlert } from 'lucide-react'
+import { FolderGit2, Plus, Settings2, TriangleAlert } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import { useRepos } from '@/api/repos'
-import { useTasks } from '@/api/tasks'
 import { Button } from '@/components/Button'
 import { cn } from '@/components/cn'
 import { Safe } from '@/components/Safe'
 import { Skeleton } from '@/components/State'
 import { Tip } from '@/components/Tip'
-import { useElapsed } from '@/components/useAge'
-import { isLive } from '@/domain/column'
-import type { Repo, RepoId, Task } from '@/domain/model'
-import { compact } from '@/domain/time'
-import { usePerform } from '@/features/task/useActions'
+import type { Repo, RepoId } from '@/domain/model'
 import { useDialogs } from '@/store/dialogs'
+import { Running } from './Running'
 
 type Props = { repo: RepoId | null; onRepo(repo: RepoId | null): void }
 
@@ -105,68 +100,6 @@ function RepoEntry({
         onClick={() => show({ kind: 'repo', repo: repo.id })}
       >
         <Settings2 aria-hidden />
-      </Button>
-    </li>
-  )
-}
-
-function Running() {
-  const { t } = useTranslation()
-  const running = useTasks().data?.filter((task) => isLive(task.status)) ?? []
-  return (
-    <section>
-      <h2 className="px-2 pb-1 text-sm font-semibold text-t3">{t('rail.running')}</h2>
-      {running.length === 0 ? <p className="px-2 text-sm text-t4">{t('rail.idle')}</p> : null}
-      <ul className="flex flex-col gap-1">
-        {running.map((task) => (
-          <RunningEntry key={task.id} task={task} />
-        ))}
-      </ul>
-    </section>
-  )
-}
-
-function RunningEntry({ task }: { task: Task }) {
-  const { t, i18n } = useTranslation()
-  const perform = usePerform()
-  const navigate = useNavigate()
-  const run = task.attempt?.run ?? null
-  const time = useElapsed(run?.started ?? null, run?.ended ?? null)
-  return (
-    <li className="flex items-center gap-1 rounded-md border border-line bg-card py-1 pl-2">
-      <Tip text={t('rail.sandboxed', { driver: run?.driver ?? '…' })}>
-        <span className="shrink-0">
-          <ShieldCheck
-            aria-label={t('rail.sandboxed', { driver: run?.driver ?? '…' })}
-            className="size-4 text-green"
-          />
-        </span>
-      </Tip>
-      <button
-        type="button"
-        className="flex min-w-0 flex-1 flex-col text-left"
-        onClick={() =>
-          void navigate({
-            to: '/tasks/$taskId',
-            params: { taskId: task.id },
-            search: (old) => ({ ...old, tab: 'log' as const }),
-          })
-        }
-      >
-        <span className="w-full truncate text-sm">
-          <Safe text={task.title} />
-        </span>
-        <span className="text-xs text-t3">
-          {time} · {t('board.tokens', { n: compact(task.tokens, i18n.language) })}
-        </span>
-      </button>
-      <Button
-        look="ghost"
-        size="icon"
-        aria-label={t('rail.stop', { title: task.title })}
-        onClick={() => perform(task, 'stop')}
-      >
-        <Square aria-hidden className="text-red" />
       </Button>
     </li>
   )

@@ -37,12 +37,7 @@ export function TaskHead({ task, wide, onWide, onClose }: Props) {
         </Button>
       </div>
       <Strip task={task} />
-      {task.cause === '' ? null : (
-        <p className={cn('break-words', task.status === 'failed' ? 'text-red' : 'text-t2')}>
-          <Safe text={task.cause} />
-        </p>
-      )}
-      <Next task={task} />
+      <Why task={task} />
       <Actions task={task} />
     </header>
   )
@@ -96,13 +91,19 @@ function Strip({ task }: { task: Task }) {
 
 const steps = ['run', 'review', 'ci', 'approve', 'merge', 'resolve', 'retry'] as const
 
-function Next({ task }: { task: Task }) {
+/** Why it stands where it stands, and what comes next. */
+function Why({ task }: { task: Task }) {
   const { t } = useTranslation()
   const step = steps.find((one) => one === task.next)
-  if (step === undefined) return null
   return (
-    <p className="text-t2">
-      <span className="text-t3">{t('task.next')}:</span> {t(`next.${step}`)}
+    <p className={cn('break-words', task.status === 'failed' ? 'text-red' : 'text-t2')}>
+      <Safe text={task.cause} />
+      {step === undefined ? null : (
+        <span className="text-t2">
+          {task.cause === '' ? '' : ' · '}
+          <span className="text-t3">{t('task.next')}:</span> {t(`next.${step}`)}
+        </span>
+      )}
     </p>
   )
 }

@@ -1,0 +1,142 @@
+import { fileURLToPath } from 'node:url'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { addTasks } from '../test/stub/bulk'
+import { type Stub, startStub } from '../test/stub/server'
+import { chromiumMissing, launch, open, type Session, shot, violations } from './browser'
+
+// What a real host cannot be brought to show quickly: thousands of tasks, a
+// dead token, a lost connection, drops that are refused. Against the stub.
+
+const missing = chromiumMissing()
+const dist = fileURLToPath(new URL('../dist', import.meta.url))
+
+describe.skipIf(missing !== null)(`screens against the stub (${missing ?? 'chromium'})`, () => {
+  let browser: Browser
+  let stub: Stub
+  let session: Session
+  let page: Page
+
+  beforeAll(async () => {
+    browser = await launch()
+  })
+  afterAll(() => browser?.close())
+  beforeEach(async () => {
+    stub = await startStub(dist)
+  })
+  afterEach(async () => {
+    await page.context().close()
+    await stub.close()
+  })
+
+  async function start(): Promise<void> {
+    session = await open(browser, stub.url)
+    page = session.page
+    page.setDefaultTimeout(10_000)
+  }
+
+  it('draws a small part of 5,000 tasks with long names', async () => {
+    addTasks(stub.state, 5000)
+    await start()
+    const inbox = page.getByRole('region', { name: 'Inbox' })
+    await inbox.getByRole('article').first().waitFor()
+    expect(await page.getByRole('article').count()).toBeLessThan(120)
+    expect(await inbox.getByRole('heading').textContent()).toContain('1,250')
+    expect(await overflows(page)).toBe(false)
+    expect(await violations(page)).toEqual([])
+    await shot(page, 'full-board-1280')
+    await page.setViewportSize({ width: 1920, height: 1080 })
+    await shot(page, 'full-board-1920')
+    await page.keyboard.press('/')
+    await page.keyboard.type('#4321')
+    await page.getByRole('article').first().waitFor()
+    expect(await page.getByRole('article').count()).toBe(1)
+    expect(session.complaints).toEqual([])
+  })
+
+  it('is worked with the keyboard alone', async () => {
+    addTasks(stub.state, 8)
+    await start()
+    await page.getByRole('article').first().waitFor()
+    await page.keyboard.press('j')
+    await page.keyboard.press('j')
+    const second = await focused(page)
+    await page.keyboard.press('l')
+    expect(await focused(page)).not.toBe(second)
+    await page.keyboard.press('.')
+    await page.getByRole('menu').waitFor()
+    expect(await violations(page)).toEqual([])
+    await shot(page, 'menu')
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('?')
+    await page.getByRole('dialog', { name: 'Keyboard' }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('j')
+    await page.keyboard.press('Enter')
+    await page.getByRole('complementary', { name: 'Task' }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('complementary', { name: 'Task' }).waitFor({ state: 'detached' })
+    expect(session.complaints).toEqual([])
+  })
+
+  it('performs what a drop means, or says why not', async () => {
+    addTasks(stub.state, 4)
+    await start()
+    const card = page.getByRole('region', { name: 'Inbox' }).getByRole('article').first()
+    await card.waitFor()
+    // The module for dragging comes after the first paint.
+    await page.locator('[draggable=true]').first().waitFor()
+    await card.dragTo(page.getByRole('region', { name: 'Done' }))
+    await page.getByText(/^Not moved:/).waitFor()
+    await shot(page, 'drop-refused')
+    await card.dragTo(page.getByRole('region', { name: 'Working' }))
+    await page.getByText(/^Started:/).waitFor()
+    expect(session.complaints).toEqual([])
+  })
+
+  it('says how to get a new link when the token is dead', async () => {
+    await start()
+    await page.getByRole('navigation', { name: 'Main' }).waitFor()
+    await page.evaluate(() => sessionStorage.setItem('moeca.bearer', 'old'))
+    await page.reload()
+    await page.getByRole('heading', { name: 'This window has no access' }).waitFor()
+    expect(await page.getByText('moeca open').count()).toBe(1)
+    expect(await violations(page)).toEqual([])
+    await shot(page, 'dead-token')
+  })
+
+  it('says that it is offline and comes back by itself', async () => {
+    addTasks(stub.state, 4)
+    await start()
+    await page.getByText('live', { exact: true }).waitFor()
+    await page.context().setOffline(true)
+    stub.cut()
+    await page.getByText('offline', { exact: true }).waitFor()
+    await shot(page, 'offline')
+    addTasks(stub.state, 1)
+    await page.context().setOffline(false)
+    await page.getByText('live', { exact: true }).waitFor()
+    await page.getByRole('region', { name: 'Inbox' }).getByText('2', { exact: true }).waitFor()
+  })
+
+  it('opens a task by its address, as a page', async () => {
+    addTasks(stub.state, 4)
+    await start()
+    await page.getByRole('article').first().waitFor()
+    await page.goto(new URL('/tasks/b1?wide=true&tab=log', stub.url).href)
+    await page.getByText('No run yet').waitFor()
+    await page.goto(new URL('/tasks/nothing', stub.url).href)
+    await page.getByText('This task does not exist any more.').waitFor()
+    await page.goto(new URL('/nowhere', stub.url).href)
+    await page.getByText('There is nothing at this address.').waitFor()
+  })
+})
+
+function focused(page: Page): Promise<string | null> {
+  return page.evaluate(() => document.activeElement?.getAttribute('data-card-title') ?? null)
+}
+
+/** Whether the page itself scrolls sideways. */
+function overflows(page: Page): Promise<boolean> {
+  return page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth)
+}

@@ -1,0 +1,79 @@
+import { QueryClient } from '@tanstack/react-query'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
+import type { Task } from '@/domain/model'
+import { makeTask } from '../../test/make'
+import { answer } from '../../test/render'
+import { CacheFeed } from './events'
+import { tasksKey } from './tasks'
+
+const change = (topic: string, kind: string, id: string) => ({
+  id: '1',
+  event: 'change',
+  data: JSON.stringify({ seq: 1, topic, kind, id }),
+})
+
+function wire(id: string, title: string) {
+  const time = new Date(0).toISOString()
+  return {
+    id,
+    title,
+    repo_id: 'r1',
+    status: 'running',
+    column: 'working',
+    created_at: time,
+    updated_at: time,
+  }
+}
+
+describe('the stream feeds the cache', () => {
+  let queries: QueryClient
+  let feed: CacheFeed
+  const titles = () => queries.getQueryData<Task[]>(tasksKey)?.map((task) => task.title)
+
+  beforeEach(() => {
+    vi.useFakeTimers()
+    queries = new QueryClient({ defaultOptions: { queries: { gcTime: Number.POSITIVE_INFINITY } } })
+    feed = new CacheFeed(queries)
+    queries.setQueryData(tasksKey, [
+      makeTask({ id: 'a', title: 'old' }),
+      makeTask({ id: 'b', title: 'b' }),
+    ])
+    return () => {
+      vi.useRealTimers()
+    }
+  })
+
+  it('reads a changed task once, however often it is named', async () => {
+    const { calls } = answer({ 'GET /api/tasks/a': wire('a', 'new') })
+    for (let times = 0; times < 5; times++) feed.take(change('tasks', 'task.changed', 'a'))
+    await vi.advanceTimersByTimeAsync(200)
+    await vi.waitFor(() => expect(titles()).toEqual(['new', 'b']))
+    expect(calls.filter((call) => call.path === '/api/tasks/a')).toHaveLength(1)
+  })
+
+  it('takes up a task it did not know', async () => {
+    answer({ 'GET /api/tasks/c': wire('c', 'c') })
+    feed.take(change('tasks', 'task.changed', 'c'))
+    await vi.advanceTimersByTimeAsync(200)
+    await vi.waitFor(() => expect(titles()).toEqual(['c', 'old', 'b']))
+  })
+
+  it('drops a removed task', async () => {
+    feed.take(change('tasks', 'task.removed', 'a'))
+    await vi.advanceTimersByTimeAsync(200)
+    expect(titles()).toEqual(['b'])
+  })
+
+  it('reads everything again when events were lost', async () => {
+    const all = vi.spyOn(queries, 'invalidateQueries')
+    feed.take({ id: '9', event: 'resync', data: '{"last":9}' })
+    await vi.advanceTimersByTimeAsync(200)
+    expect(all).toHaveBeenCalledWith()
+  })
+
+  it.each(['', 'null', '{', '[]', '{"topic":5}'])('is not broken by %j', async (data) => {
+    feed.take({ id: '1', event: 'change', data })
+    await vi.advanceTimersByTimeAsync(200)
+    expect(titles()).toEqual(['old', 'b'])
+  })
+})

@@ -1,0 +1,56 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { answer, problem } from '../../test/render'
+import { markDead, onDead, startSession, token } from './session'
+
+describe('a window gets its token', () => {
+  beforeEach(() => {
+    sessionStorage.clear()
+    history.replaceState(null, '', '/audit?q=x')
+  })
+
+  it('from the fragment, which leaves the address', async () => {
+    const { calls } = answer({ 'POST /api/auth/exchange': { token: 'bearer-1', scopes: [] } })
+    location.hash = '#launch=once'
+    expect(await startSession()).toEqual({ state: 'ready' })
+    expect(calls[0]?.body).toEqual({ launch_token: 'once' })
+    expect(location.hash).toBe('')
+    expect(location.pathname + location.search).toBe('/audit?q=x')
+    expect(token()).toBe('bearer-1')
+    expect(sessionStorage.getItem('moeca.bearer')).toBe('bearer-1')
+    expect(localStorage.getItem('moeca.bearer')).toBeNull()
+  })
+
+  it('from its own storage after a reload', async () => {
+    sessionStorage.setItem('moeca.bearer', 'kept')
+    const { calls } = answer({})
+    expect(await startSession()).toEqual({ state: 'ready' })
+    expect(calls).toEqual([])
+  })
+
+  it('from nowhere without a link', async () => {
+    expect(await startSession()).toEqual({ state: 'dead', why: 'missing' })
+  })
+
+  it('not from a used link, which leaves the address all the same', async () => {
+    answer({ 'POST /api/auth/exchange': problem(401, 'launch_used', 'used') })
+    location.hash = '#launch=twice'
+    expect(await startSession()).toEqual({ state: 'dead', why: 'used' })
+    expect(location.hash).toBe('')
+  })
+
+  it('not when the host is gone', async () => {
+    globalThis.fetch = () => Promise.reject(new TypeError('refused'))
+    location.hash = '#launch=once'
+    expect(await startSession()).toEqual({ state: 'unreachable' })
+  })
+
+  it('and forgets it when the host does', () => {
+    sessionStorage.setItem('moeca.bearer', 'old')
+    let told = 0
+    const stop = onDead(() => told++)
+    markDead()
+    stop()
+    expect(told).toBe(1)
+    expect(sessionStorage.getItem('moeca.bearer')).toBeNull()
+  })
+})

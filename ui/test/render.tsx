@@ -1,0 +1,48 @@
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { render } from '@testing-library/react'
+import i18next from 'i18next'
+import { Tooltip } from 'radix-ui'
+import type { ReactElement } from 'react'
+import { startI18n } from '../src/i18n'
+
+/** Renders with the languages, the tips and an empty cache of the app. */
+export async function show(element: ReactElement) {
+  if (!i18next.isInitialized) await startI18n('en')
+  const queries = new QueryClient({ defaultOptions: { queries: { retry: false } } })
+  return render(
+    <QueryClientProvider client={queries}>
+      <Tooltip.Provider>{element}</Tooltip.Provider>
+    </QueryClientProvider>,
+  )
+}
+
+export type Call = { method: string; path: string; body: unknown; bearer: string }
+
+/** A host of answers by "METHOD /path"; every call is kept. */
+export function answer(routes: Record<string, unknown>): { calls: Call[] } {
+  const calls: Call[] = []
+  const fake = async (input: RequestInfo | URL, init?: RequestInit): Promise<Response> => {
+    const request = new Request(
+      new URL(String(input instanceof Request ? input.url : input), 'http://localhost'),
+      input instanceof Request ? input : init,
+    )
+    const path = new URL(request.url).pathname
+    const text = await request.text()
+    calls.push({
+      method: request.method,
+      path,
+      body: text === '' ? undefined : JSON.parse(text),
+      bearer: request.headers.get('Authorization') ?? '',
+    })
+    const found = routes[`${request.method} ${path}`]
+    if (found instanceof Response) return found.clone()
+    if (found === undefined) return problem(404, 'not_found', 'nothing there')
+    return Response.json(found)
+  }
+  globalThis.fetch = fake as typeof fetch
+  return { calls }
+}
+
+export function problem(status: number, code: string, detail: string, next = ''): Response {
+  return Response.json({ title: 'x', status, code, detail, next }, { status })
+}

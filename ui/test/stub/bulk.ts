@@ -1,0 +1,65 @@
+import type { components } from '../../src/api/schema'
+import type { State } from './state'
+
+type Task = components['schemas']['Task']
+
+const titles = [
+  'Rename the configuration loader and everything that imports it, including documentation, tests and the generated client, without changing behaviour',
+  '設定画面の言語切り替えで選択した言語が再読み込み後に失われる不具合を修正し、回帰テストを追加して変更履歴にも記載する作業を行う',
+  'Fix it',
+  '修复在网络断开后任务列表不会自动刷新的问题并补充端到端测试以及相应的文档说明',
+]
+
+const places = [
+  { status: 'draft', column: 'inbox' },
+  { status: 'running', column: 'working' },
+  { status: 'failed', column: 'needs_you' },
+  { status: 'done', column: 'done' },
+]
+
+/** Many tasks, a quarter in each column, with the longest titles people write. */
+export function addTasks(state: State, count: number): void {
+  if (state.repos.length === 0) {
+    const created_at = new Date().toISOString()
+    state.repos.push({
+      id: 'bulk',
+      name: 'a-repository-with-quite-a-long-name-indeed',
+      path: '/srv/bulk',
+      target: 'main',
+      branches: ['main'],
+      created_at,
+    })
+  }
+  for (let at = 0; at < count; at++) {
+    const number = state.tasks.length + 1
+    const place = places[at % 4]
+    const time = new Date(Date.now() - number * 60_000).toISOString()
+    const task: Task = {
+      id: `b${number}`,
+      number,
+      repo_id: 'bulk',
+      repo_name: 'a-repository-with-quite-a-long-name-indeed',
+      title: titles[at % titles.length] ?? '',
+      detail: '',
+      base: 'main',
+      target: 'main',
+      template: 'solo',
+      provider: 'demo',
+      model: 'scripted-1',
+      scripted: true,
+      status: place?.status ?? 'draft',
+      column: place?.column ?? 'inbox',
+      cause: place?.status === 'failed' ? 'the model could not be reached: connection refused' : '',
+      added: number * 3,
+      deleted: number,
+      files: 2,
+      ci: 'none',
+      tokens: number * 1000,
+      version: 1,
+      created_at: time,
+      updated_at: time,
+    }
+    state.tasks.push(task)
+    if (count < 100) state.emit('tasks', 'task.changed', task.id)
+  }
+}
