@@ -182,6 +182,9 @@ func TestFullDiskRefusesIntentsAndKeepsOutcomes(t *testing.T) {
 	if !errors.Is(err, ErrFull) || !errors.Is(err, syscall.ENOSPC) || l.Err() != nil {
 		t.Fatalf("intent: %v, log: %v", err, l.Err())
 	}
+	if err := l.Full(); !errors.Is(err, ErrFull) {
+		t.Errorf("Full says %v on a full disk", err)
+	}
 	for _, k := range []Kind{KindRefusal, KindAdmin, KindApproval} {
 		if _, err := l.Queue(Record{Kind: k, Detail: []byte(`"` + strings.Repeat("x", 900) + `"`)}, nil, nil); !errors.Is(err, ErrFull) {
 			t.Errorf("%v: %v", k, err)
@@ -203,6 +206,9 @@ func TestFullDiskRefusesIntentsAndKeepsOutcomes(t *testing.T) {
 	fs.mu.Unlock()
 	if err := mustQueue(t, l, Record{Kind: KindIntent}, body(10, "again")).Wait(t.Context()); err != nil {
 		t.Errorf("after space came back: %v", err)
+	}
+	if err := l.Full(); err != nil {
+		t.Errorf("Full says %v after space came back", err)
 	}
 	if err := l.Close(); err != nil {
 		t.Fatal(err)

@@ -56,17 +56,19 @@ type Log struct {
 	wake chan struct{} // tells the committer that there is a batch; closed by Close
 	done chan struct{} // closed when the committer has ended
 
-	mu      sync.Mutex
-	chain   chain              // the last queued row
-	segment *tail              // where the next row goes; nil before the first
-	pack    *tail              // where the next body goes; nil until one is needed
-	packs   int64              // number of the last pack
-	open    map[int64]struct{} // intents without outcome
-	filling *batch             // rows for the next commit; nil when there are none
-	queued  int64              // bytes handed to batches and not yet durable
-	durable chain              // the last durable row
-	err     error              // first failed write or sync
-	closed  bool
+	mu       sync.Mutex
+	chain    chain              // the last queued row
+	segment  *tail              // where the next row goes; nil before the first
+	pack     *tail              // where the next body goes; nil until one is needed
+	packs    int64              // number of the last pack
+	open     map[int64]struct{} // intents without outcome
+	filling  *batch             // rows for the next commit; nil when there are none
+	queued   int64              // bytes handed to batches and not yet durable
+	durable  chain              // the last durable row
+	err      error              // first failed write or sync
+	full     error              // last refusal for want of space, until a row found some
+	fullBody bool               // that row had a body
+	closed   bool
 }
 
 var _ Appender = (*Log)(nil)
@@ -129,7 +131,14 @@ func (l *Log) queue(r Record, request, response *Body) (*Pending, error) {
 	if err := l.admit(&r); err != nil {
 		return nil, err
 	}
-	return l.append(r, req, resp)
+	p, err := l.append(r, req, resp)
+	switch {
+	case errors.Is(err, ErrFull):
+		l.full, l.fullBody = err, req != nil || resp != nil
+	case err == nil && !usesReserve(r.Kind) && (!l.fullBody || req != nil || resp != nil):
+		l.full = nil // a small row proves nothing about the space for bodies
+	}
+	return p, err
 }
 
 // checkQueued refuses what a writer of this version must not produce.
@@ -228,6 +237,17 @@ func (l *Log) Head() (seq int64, h Hash) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.durable.seq, l.durable.hash
+}
+
+// Full is the last refusal for want of space, or nil once a row that may not
+// use the reserve has found some again. Unlike Err it passes.
+func (l *Log) Full() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.full != nil {
+		return fmt.Errorf("audit: %w", l.full)
+	}
+	return nil
 }
 
 // Err is nil as long as rows can be written. Once it is not, it stays: no

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -208,7 +209,7 @@ func (p *parts) health() gatewayapi.Health {
 		OK: true, PID: os.Getpid(), Boot: p.boot, Records: seq, Head: head.String(), Writable: true,
 		Address: p.tokens.Addr().String(), Landlock: p.landlock,
 	}
-	if err := p.log.Err(); err != nil {
+	if err := cmp.Or(p.log.Err(), p.log.Full()); err != nil {
 		h.OK, h.Writable, h.Cause = false, false, err.Error()
 	}
 	return h
