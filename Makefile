@@ -40,7 +40,7 @@ lint:
 	@out=$$($(GO) tool gofumpt -l cmd internal ui images e2e bench 2>/dev/null); test -z "$$out" || { echo "gofumpt: $$out"; exit 1; }
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
-	@git ls-files '*.sh' scripts .ci/run | xargs -r -n1 bash -n
+	@git ls-files '*.sh' scripts/setup .ci/run | xargs -r -n1 bash -n
 
 unit:
 	$(GO) test -race -timeout 20m $$($(GO) list ./... | grep -v /e2e)
