@@ -7,14 +7,15 @@ import { chromiumMissing, launch, open, type Session, shot, violations } from '.
 // The whole job by clicking. With MOECA_URL (a launch URL) and MOECA_REPO (the
 // path of a repository) it drives a real host; without them the stub.
 //
-// MOECA_CI        CI command as typed, "go version" by default; "-" for none
+// MOECA_CI        CI command as typed; "-", the default with a real host, is no gate:
+//                 the approval then acknowledges that there is none
 // MOECA_CI_POLICY image of the gate, base or poly (poly by default)
 // MOECA_DETAIL    detail of the task
 // MOECA_SCREENSHOTS     directory for pictures of every screen
 
 const url = process.env.MOECA_URL ?? ''
 const repo = process.env.MOECA_REPO || '/srv/repositories/hello'
-const command = process.env.MOECA_CI || 'go version'
+const command = process.env.MOECA_CI || (url === '' ? 'go version' : '-')
 const minutes = 60_000
 
 const missing = chromiumMissing()
