@@ -196,8 +196,8 @@ func (r runner) stream(outer context.Context, stdin io.Reader, read func(io.Read
 	switch {
 	case outer.Err() != nil:
 		return fmt.Errorf("git %s: %w", args[0], context.Cause(outer))
-	case readErr != nil && (waitErr == nil || errors.As(waitErr, &exit) && !exit.Exited()):
-		return fmt.Errorf("git %s: %w", args[0], readErr) // we ended git because of it
+	case readErr != nil && !(errors.As(waitErr, &exit) && exit.Exited() && exit.ExitCode() != 0):
+		return fmt.Errorf("git %s: %w", args[0], readErr) // git was fine, or we ended it because of this
 	}
 	return r.explain(outer, waitErr, stderr, args)
 }
