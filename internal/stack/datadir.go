@@ -74,8 +74,11 @@ func (d *DataDir) Join(elem ...string) string {
 	return filepath.Join(append([]string{d.Path}, elem...)...)
 }
 
-// Close gives the lock back.
-func (d *DataDir) Close() error { return d.lock.Close() }
+// Close gives the lock back. It is unlocked first: a child that was forked and
+// not yet executed holds a copy of the descriptor, and with it the lock.
+func (d *DataDir) Close() error {
+	return errors.Join(syscall.Flock(int(d.lock.Fd()), syscall.LOCK_UN), d.lock.Close())
+}
 
 func (d *DataDir) readLayout() error {
 	file := filepath.Join(d.Path, "format.json")

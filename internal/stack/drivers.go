@@ -97,6 +97,18 @@ func (d drivers) choose(ctx context.Context, want string) (sandbox.Driver, strin
 	return nil, "", fmt.Errorf("%w: no sandbox driver can be used; docker: %w; native: %w", ErrMissing, dockerErr, nativeErr)
 }
 
+// others are the usable drivers that were not chosen. An earlier life of the
+// host may have used one, and what it left there is swept too.
+func (d drivers) others(ctx context.Context, chosen sandbox.Driver) []sandbox.Driver {
+	var rest []sandbox.Driver
+	for _, driver := range []sandbox.Driver{d.docker, d.native} {
+		if driver != chosen && driver.Usable(ctx) == nil {
+			rest = append(rest, driver)
+		}
+	}
+	return rest
+}
+
 // BuildImage makes the image of a policy without starting anything else, and
 // returns its digest. Images are shared by every data directory through
 // Options.Cache.
