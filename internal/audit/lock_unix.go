@@ -22,11 +22,19 @@ func lockFile(name string) (io.Closer, error) {
 		}
 	}
 	if err == nil {
-		return f, nil
+		return heldLock{f}, nil
 	}
 	f.Close()
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		return nil, ErrLocked
 	}
 	return nil, &os.PathError{Op: "flock", Path: name, Err: err}
+}
+
+// heldLock unlocks before it closes: a child that was forked and not yet
+// executed holds a copy of the descriptor, and with it the lock.
+type heldLock struct{ file *os.File }
+
+func (l heldLock) Close() error {
+	return errors.Join(unix.Flock(int(l.file.Fd()), unix.LOCK_UN), l.file.Close())
 }
