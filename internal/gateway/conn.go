@@ -63,6 +63,15 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// CloseWrite lets the server end an answer before the caller's unread body is
+// thrown away, so that the caller can still read why.
+func (c *conn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
 func (c *conn) scan(p []byte) {
 	h := &c.head
 	for len(p) > 0 {

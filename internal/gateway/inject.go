@@ -61,13 +61,14 @@ func isCredentialHeader(name string) bool {
 	return false
 }
 
-// isForwardingHeader: who is behind us is nobody's business, and our own
-// headers are never taken from a caller.
+// isForwardingHeader: who is behind us is nobody's business, our own headers
+// are never taken from a caller, and a method or target is what was judged.
 func isForwardingHeader(name string) bool {
 	name = strings.ToLower(name)
 	switch name {
 	case "forwarded", "via", "x-real-ip", "x-client-ip", "true-client-ip", "cf-connecting-ip", "client-ip", "origin", "referer", "expect", "max-forwards",
-		"x-http-method-override", "x-http-method", "x-method-override", "x-original-url", "x-rewrite-url", "x-original-host", "x-host":
+		"x-http-method-override", "x-http-method", "x-method-override", "x-original-url", "x-rewrite-url", "x-original-host", "x-host",
+		"openai-organization", "openai-project", "x-goog-user-project", "anthropic-organization-id": // whose account pays is the key's business
 		return true
 	}
 	for _, prefix := range [...]string{"proxy-", "x-moeca-", "x-forwarded", "sec-fetch-", "x-amz-security"} {

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"moeca/internal/audit"
+	"moeca/internal/gateway/gate"
 	"moeca/internal/gateway/gatewayapi"
 	"moeca/internal/gateway/upstream"
 	"moeca/internal/netguard"
@@ -34,11 +35,13 @@ type faultLog struct {
 	held   chan struct{} // not nil: Wait blocks until it is closed
 	queued func(audit.Record)
 	down   error
+	broken error // what Wait returns: the write failed
 }
 
 type heldRow struct {
 	Row
-	held chan struct{}
+	held   chan struct{}
+	broken error
 }
 
 func (r heldRow) Wait(ctx context.Context) error {
@@ -49,12 +52,15 @@ func (r heldRow) Wait(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
+	if r.broken != nil {
+		return r.broken
+	}
 	return r.Row.Wait(ctx)
 }
 
 func (l *faultLog) Queue(r audit.Record, req, resp *audit.Body) (Row, error) {
 	l.mu.Lock()
-	down, held, queued := l.down, l.held, l.queued
+	down, held, queued, broken := l.down, l.held, l.queued, l.broken
 	l.mu.Unlock()
 	if down != nil {
 		return nil, down
@@ -66,7 +72,7 @@ func (l *faultLog) Queue(r audit.Record, req, resp *audit.Body) (Row, error) {
 	if queued != nil {
 		queued(r)
 	}
-	return heldRow{row, held}, nil
+	return heldRow{row, held, broken}, nil
 }
 
 func (l *faultLog) Err() error {
@@ -342,4 +348,9 @@ func (r *rig) logBytes() []byte {
 		return nil
 	})
 	return out.Bytes()
+}
+
+// newGateRequest is a request as serve would put it to the gates.
+func newGateRequest(r *http.Request, socket string, body []byte) *gate.Request {
+	return &gate.Request{HTTP: r, Socket: socket, Now: time.Now(), Load: func(int64) ([]byte, error) { return body, nil }}
 }

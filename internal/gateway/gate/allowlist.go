@@ -8,12 +8,14 @@ import (
 
 // Allowlist holds the request to what its session was granted: the upstream's
 // exact name, and a target on exactly the host the upstream is configured for.
+// The scripted model is refused to runs that nobody attends (DECISIONS 6).
 type Allowlist struct{}
 
 // Reasons of the allowlist gate.
 const (
 	ReasonNotGranted = "not-granted"
 	ReasonOtherHost  = "other-host"
+	ReasonUnattended = "scripted-unattended"
 )
 
 // Name of the gate.
@@ -23,6 +25,9 @@ func (Allowlist) Name() string { return "allowlist" }
 func (Allowlist) Decide(_ context.Context, r *Request) Decision {
 	if !slices.Contains(r.Session.Scope.Upstreams, r.Upstream.Name) {
 		return Deny(http.StatusForbidden, ReasonNotGranted, "this session was not granted the upstream %s", r.Upstream.Name)
+	}
+	if r.Upstream.Scripted && r.Session.Scope.Unattended {
+		return Deny(http.StatusForbidden, ReasonUnattended, "%s is scripted and cannot stand in for a model while nobody watches", r.Upstream.Name)
 	}
 	if r.Target.Scheme != r.Upstream.Base.Scheme || r.Target.Host != r.Upstream.Base.Host || r.Target.User != nil {
 		return Deny(http.StatusForbidden, ReasonOtherHost, "the target is not on the host of %s", r.Upstream.Name)

@@ -328,6 +328,11 @@ func TestAllowlist(t *testing.T) {
 	} {
 		expect(t, name, Allowlist{}.Decide(t.Context(), c.r), c.reason)
 	}
+	scripted := at("https://api.example.com/x", "a")
+	scripted.Upstream.Scripted = true
+	expect(t, "scripted, attended", Allowlist{}.Decide(t.Context(), scripted), "")
+	scripted.Session.Scope.Unattended = true
+	expect(t, "scripted, unattended", Allowlist{}.Decide(t.Context(), scripted), ReasonUnattended)
 }
 
 type guard map[string]bool
