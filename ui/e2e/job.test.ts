@@ -147,6 +147,7 @@ describe.skipIf(missing !== null)(`the job by clicking (${missing ?? 'chromium'}
       .getByRole('tabpanel')
       .getByText(/^Merged into/)
       .waitFor({ timeout: minutes })
+    await page.getByText(/^Merged into \S+ as /).waitFor()
     await column(page, 'Done').getByText(title).waitFor()
     await shot(page, '11-merged')
   })

@@ -94,6 +94,14 @@ describe.skipIf(missing !== null)(`screens against the stub (${missing ?? 'chrom
     expect(session.complaints).toEqual([])
   })
 
+  it('runs the demo from the empty board', async () => {
+    await start()
+    await page.getByRole('button', { name: 'Run the demo' }).click()
+    await page.getByRole('log').getByText('finished').waitFor()
+    await page.getByRole('region', { name: 'Needs you' }).getByText('Add a unit').waitFor()
+    expect(session.complaints).toEqual([])
+  })
+
   it('says how to get a new link when the token is dead', async () => {
     await start()
     await page.getByRole('navigation', { name: 'Main' }).waitFor()

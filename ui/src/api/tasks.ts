@@ -2,6 +2,7 @@ import { type QueryClient, useMutation, useQuery, useQueryClient } from '@tansta
 import { type ActionId, hasResult } from '@/domain/actions'
 import type { RepoId, Review, Task, TaskId } from '@/domain/model'
 import { api, settle, unwrap } from './client'
+import { reposKey } from './repos'
 import { toReview, toTask } from './wire'
 
 export const tasksKey = ['tasks'] as const
@@ -99,6 +100,19 @@ export function useCreateTask() {
         ),
       ),
     onSuccess: (task) => refreshTask(queries, task.id),
+  })
+}
+
+/** A repository to play with and a task for the scripted model, not yet run. */
+export function useBeginDemo() {
+  const queries = useQueryClient()
+  return useMutation({
+    mutationFn: async (): Promise<Task> => toTask(await unwrap(api.POST('/api/demo'))),
+    onSuccess: (task) =>
+      Promise.all([
+        refreshTask(queries, task.id),
+        queries.invalidateQueries({ queryKey: reposKey }),
+      ]),
   })
 }
 

@@ -203,6 +203,9 @@ export const en = {
     gateway: 'Gateway',
     provider: 'Models',
     ready: 'ready',
+    demo: 'Run the demo',
+    demoHelp:
+      'The demo makes a small repository of its own and lets the scripted model do one task. It needs no key and no network.',
     noKey: 'No key is set. Tasks can run with the scripted demo model.',
     hasKey_one: '{{n}} provider with a key',
     hasKey_other: '{{n}} providers with a key',

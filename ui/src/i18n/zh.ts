@@ -194,6 +194,8 @@ export const zh: Messages = {
     gateway: '网关',
     provider: '模型',
     ready: '就绪',
+    demo: '运行演示',
+    demoHelp: '演示会自建一个小仓库，让脚本模型完成一项任务。不需要密钥，也不需要网络。',
     noKey: '没有设置密钥。任务可以用脚本演示模型运行。',
     hasKey_one: '{{n}} 个提供方有密钥',
     hasKey_other: '{{n}} 个提供方有密钥',

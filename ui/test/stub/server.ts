@@ -119,6 +119,7 @@ function routesOf(state: State): [string, RegExp, Handler][] {
     ['POST', /^\/api\/auth\/exchange$/, () => ({ token: 'stub-bearer', scopes: [] })],
     ['GET', /^\/api\/status$/, () => statusOf(state)],
     ['GET', /^\/api\/doctor$/, doctor],
+    ['POST', /^\/api\/demo$/, () => demo(state)],
     ['GET', /^\/api\/repos$/, () => state.repos],
     ['POST', /^\/api\/repos$/, (_p, body) => addRepo(state, body as never)],
     ['GET', /^\/api\/tasks$/, () => ({ items: state.tasks, next: '' })],
@@ -219,6 +220,12 @@ function addTask(state: State, body: Wire['NewTask']): Wire['Task'] {
   state.tasks.unshift(task)
   state.emit('tasks', 'task.changed', task.id)
   return task
+}
+
+function demo(state: State): Wire['Task'] {
+  const ci = { policy: 'base', argv: ['./ci/check'], timeout_seconds: 60 }
+  const repo = addRepo(state, { path: '/data/demo', name: 'demo', ci })
+  return addTask(state, { repo_id: repo.id, title: 'Add a unit', provider: 'demo' })
 }
 
 function approve(state: State, task: Wire['Task']): Wire['Approval'] {

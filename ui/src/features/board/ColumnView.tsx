@@ -29,7 +29,7 @@ export function ColumnView({ column, tasks }: { column: Column; tasks: Task[] })
     <section
       ref={ref}
       aria-label={t(`column.${column}`)}
-      className={cn('flex min-h-0 min-w-64 flex-1 flex-col rounded-md border', frames[over])}
+      className={cn('flex min-h-0 min-w-60 flex-1 flex-col rounded-md border', frames[over])}
     >
       <h2 className="flex items-center gap-2 px-2 py-2 text-base font-semibold text-t2">
         <span aria-hidden className={cn('size-2 rounded-full', dots[column])} />

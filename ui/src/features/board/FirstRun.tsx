@@ -1,16 +1,18 @@
 import { Link } from '@tanstack/react-router'
-import { CircleAlert, CircleCheck, FolderPlus, KeyRound } from 'lucide-react'
+import { CircleAlert, CircleCheck, CirclePlay, FolderPlus, KeyRound } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useProviders } from '@/api/providers'
 import { useStatus } from '@/api/status'
 import { Button } from '@/components/Button'
 import { useDialogs } from '@/store/dialogs'
+import { useDemo } from './useDemo'
 
 /** The empty board: what was found on this machine, and the first thing to do. */
 export function FirstRun() {
   const { t } = useTranslation()
   const show = useDialogs((state) => state.show)
+  const demo = useDemo()
   return (
     <div className="m-auto flex w-[520px] max-w-full flex-col gap-4 p-6">
       <div className="flex flex-col gap-1">
@@ -18,10 +20,14 @@ export function FirstRun() {
         <p className="text-md text-t2">{t('first.help')}</p>
       </div>
       <Found />
-      <div className="flex gap-2">
+      <div className="flex flex-wrap gap-2">
         <Button look="solid" onClick={() => show({ kind: 'repo', repo: null })}>
           <FolderPlus aria-hidden />
           {t('repo.add')}
+        </Button>
+        <Button disabled={demo.busy} onClick={demo.begin}>
+          <CirclePlay aria-hidden />
+          {t('first.demo')}
         </Button>
         <Link
           to="/settings"
@@ -31,6 +37,7 @@ export function FirstRun() {
           {t('first.settings')}
         </Link>
       </div>
+      <p className="text-t3">{t('first.demoHelp')}</p>
     </div>
   )
 }

@@ -14,7 +14,7 @@ export function GateBound({ ci }: { ci: CI }) {
   const took = useElapsed(ci.started, ci.ended)
   if (ci.resultTree === '') return null
   return (
-    <section aria-label={t('ci.bound')} className="rounded-md border border-line bg-card">
+    <section aria-label={t('ci.bound')} className="shrink-0 rounded-md border border-line bg-card">
       <h4 className="border-b border-line px-3 py-1.5 text-sm font-medium text-t2">
         {t('ci.bound')}
       </h4>
@@ -73,7 +73,7 @@ export function GateLog({ ci }: { ci: CI }) {
   const { t } = useTranslation()
   if (ci.started === null) return null
   return (
-    <section className="flex min-h-0 flex-col gap-1">
+    <section className="flex shrink-0 flex-col gap-1">
       <h4 className="flex items-center gap-2 font-medium">
         {t('ci.log')}
         <Claimed />

@@ -1,6 +1,7 @@
 import { useNavigate } from '@tanstack/react-router'
 import {
   CircleDot,
+  CirclePlay,
   FolderGit2,
   FolderPlus,
   Keyboard,
@@ -16,6 +17,7 @@ import {
 import { useTranslation } from 'react-i18next'
 import { useRepos } from '@/api/repos'
 import { useTasks } from '@/api/tasks'
+import { useDemo } from '@/features/board/useDemo'
 import { type Language, languages } from '@/i18n'
 import { useDialogs } from '@/store/dialogs'
 import { useWindow } from '@/store/window'
@@ -93,6 +95,7 @@ function useCommandItems(): PaletteItem[] {
   const { t } = useTranslation()
   const show = useDialogs((state) => state.show)
   const { theme, setTheme, setLanguage } = useWindow()
+  const demo = useDemo()
   const command = (
     id: string,
     label: string,
@@ -121,6 +124,7 @@ function useCommandItems(): PaletteItem[] {
   return [
     command('task', t('board.newTask'), Plus, 'C', () => show({ kind: 'task', repo: null })),
     command('repo', t('repo.add'), FolderPlus, '', () => show({ kind: 'repo', repo: null })),
+    command('demo', t('first.demo'), CirclePlay, '', demo.begin),
     command('provider', t('settings.addProvider'), KeyRound, '', () => show({ kind: 'provider' })),
     command('keys', t('keys.title'), Keyboard, '?', () => show({ kind: 'shortcuts' })),
     ...themes,

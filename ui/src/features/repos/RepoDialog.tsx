@@ -85,13 +85,15 @@ function EditForm({ repo, onClose }: { repo: Repo; onClose(): void }) {
     }
     update.mutate({ target: draft.target.trim(), ci: gate.gate }, { onSuccess: done })
   }
+  // With the repository this form goes as well: follow the promise.
   const drop = () =>
-    remove.mutate(repo.id, {
-      onSuccess() {
+    remove.mutateAsync(repo.id).then(
+      () => {
         show(t('repo.removed', { name: repo.name }))
         onClose()
       },
-    })
+      () => undefined,
+    )
   return (
     <form
       noValidate
@@ -104,7 +106,7 @@ function EditForm({ repo, onClose }: { repo: Repo; onClose(): void }) {
       <RepoFields draft={draft} onChange={setDraft} problem={update.error} editing />
       <Unplaced error={update.error ?? remove.error} />
       <div className="flex items-center gap-2 border-t border-line px-4 py-3">
-        <Button look="danger" onClick={drop} disabled={remove.isPending}>
+        <Button look="danger" onClick={() => void drop()} disabled={remove.isPending}>
           {t('repo.remove')}
         </Button>
         <span className="flex-1 text-sm text-t3">{t('repo.removeHelp')}</span>

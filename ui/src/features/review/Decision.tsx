@@ -20,17 +20,17 @@ export function Decision({ task, review }: { task: Task; review: Review }) {
   const unviewed = useUnviewed(task)
   const approved = review.approval !== null
   const state = approveState(approved ? { ...review, acks: [] } : review, acked)
+  // The target moves with the merge, and this decision with it: follow the
+  // promise. An error stays in the mutation and is shown below.
   const go = () =>
-    land.mutate(
-      { review, acks: review.acks.filter((ack) => acked.has(ack)), unviewed },
-      {
-        onSuccess: ({ commit, seq, note }) =>
-          show(
-            `${t('review.merged', { target: review.preview.target })} ${t('review.mergedAs', { commit: shortId(commit), seq })}`,
-            'plain',
-            note,
-          ),
-      },
+    land.mutateAsync({ review, acks: review.acks.filter((ack) => acked.has(ack)), unviewed }).then(
+      ({ commit, seq, note }) =>
+        show(
+          `${t('review.merged', { target: review.preview.target })} ${t('review.mergedAs', { commit: shortId(commit), seq })}`,
+          'plain',
+          note,
+        ),
+      () => undefined,
     )
   const label = approved ? t('review.mergeOnly') : t('review.button')
   return (
@@ -48,7 +48,7 @@ export function Decision({ task, review }: { task: Task; review: Review }) {
           look="solid"
           disabled={!state.enabled || land.isPending}
           aria-describedby={state.enabled ? undefined : `why-${task.id}`}
-          onClick={go}
+          onClick={() => void go()}
         >
           {state.enabled ? <GitMerge aria-hidden /> : <Lock aria-hidden />}
           {land.isPending ? t('review.working') : label}

@@ -46,7 +46,7 @@ const done = {
 export function usePerform(): (task: Task, action: ActionId) => void {
   const { t } = useTranslation()
   const navigate = useNavigate()
-  const { mutate } = useTaskAction()
+  const { mutateAsync } = useTaskAction()
   const show = useToasts((state) => state.show)
   return (task, action) => {
     if (action === 'review') {
@@ -57,18 +57,19 @@ export function usePerform(): (task: Task, action: ActionId) => void {
       })
       return
     }
-    mutate(
-      { task, action },
-      {
-        onSuccess() {
-          show(t(done[action], { title: task.title }))
-          if (action === 'delete') void navigate({ to: '/' })
-        },
-        onError(error) {
-          const next = error instanceof Problem ? error.next : ''
-          show(error.message || t('error.network'), 'red', next)
-        },
+    // The promise is followed, not the component's own callbacks: a card may be
+    // gone from its column before the answer comes.
+    mutateAsync({ task, action }).then(
+      () => {
+        show(t(done[action], { title: task.title }))
+        if (action === 'delete') void navigate({ to: '/' })
       },
+      (error: Error) =>
+        show(
+          error.message || t('error.network'),
+          'red',
+          error instanceof Problem ? error.next : '',
+        ),
     )
   }
 }
