@@ -187,6 +187,12 @@ func TestLogDownStopsTraffic(t *testing.T) {
 	if left := r.g.ledger.Left(r.sandbox.ID); left != 2_000_000 {
 		t.Errorf("%d left: a call that never left cost something", left)
 	}
+	for err, hint := range map[error]string{audit.ErrFull: "free disk space", audit.ErrBacklog: "too slow", io.ErrUnexpectedEOF: "restart"} {
+		r.log.set(func(l *faultLog) { l.down = fmt.Errorf("audit: queue: %w", err) })
+		if _, body := r.post("/anthropic/v1/messages", smallBody); !strings.Contains(body, hint) {
+			t.Errorf("%v: the answer does not say what to do: %s", err, body)
+		}
+	}
 	r.log.set(func(l *faultLog) { l.down = nil })
 }
 

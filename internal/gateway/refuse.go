@@ -2,9 +2,11 @@ package gateway
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strconv"
 
+	"moeca/internal/audit"
 	"moeca/internal/gateway/gate"
 	"moeca/internal/gateway/gatewayapi"
 	"moeca/internal/gateway/upstream"
@@ -40,8 +42,14 @@ func (x *exchange) refuse(d gate.Decision) {
 // logDown is the denial for as long as nothing can be recorded.
 func (g *Gateway) logDown(err error) gate.Decision {
 	g.o.Logger.Error("audit log cannot be written", "error", err)
-	d := gate.Deny(http.StatusServiceUnavailable, ReasonLogDown,
-		"the audit log cannot be written, so nothing is forwarded; free disk space or repair the log, then restart")
+	next := "repair what the gateway's log names, then restart it"
+	switch {
+	case errors.Is(err, audit.ErrFull):
+		next = "free disk space; requests are taken again by themselves"
+	case errors.Is(err, audit.ErrBacklog):
+		next = "the disk is too slow for the load; try again"
+	}
+	d := gate.Deny(http.StatusServiceUnavailable, ReasonLogDown, "the audit log cannot be written, so nothing is forwarded; %s", next)
 	d.Gate = gateLog
 	return d
 }
