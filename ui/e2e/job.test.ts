@@ -158,7 +158,7 @@ describe.skipIf(missing !== null)(`the job by clicking (${missing ?? 'chromium'}
     await rows.getByText('merge', { exact: true }).first().waitFor()
     await page.getByRole('combobox', { name: 'Kind' }).selectOption('intent')
     await rows.getByRole('option').first().click()
-    await page.getByRole('complementary').getByText('Written by').waitFor()
+    await page.getByRole('complementary').getByText('Written by', { exact: true }).waitFor()
     await page.getByRole('heading', { name: /^Request/ }).waitFor()
     await page.getByRole('combobox', { name: 'Kind' }).selectOption('')
     await page.getByRole('button', { name: 'Verify the log' }).click()

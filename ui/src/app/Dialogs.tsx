@@ -1,10 +1,9 @@
 import { useNavigate } from '@tanstack/react-router'
-import { lazy, Suspense } from 'react'
+import { lazy, Suspense, useEffect } from 'react'
 import { useDialogs } from '@/store/dialogs'
 
-const Palette = lazy(() =>
-  import('@/features/palette/Palette').then((m) => ({ default: m.Palette })),
-)
+const loadPalette = () => import('@/features/palette/Palette').then((m) => ({ default: m.Palette }))
+const Palette = lazy(loadPalette)
 const Shortcuts = lazy(() =>
   import('@/features/palette/Shortcuts').then((m) => ({ default: m.Shortcuts })),
 )
@@ -21,6 +20,8 @@ const ProviderDialog = lazy(() =>
 export function Dialogs() {
   const { open, close, select } = useDialogs()
   const navigate = useNavigate()
+  // People type as soon as they have pressed Ctrl K: have it before that.
+  useEffect(() => void loadPalette(), [])
   const dialog = () => {
     switch (open.kind) {
       case 'none':
