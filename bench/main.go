@@ -73,8 +73,11 @@ func run(only string, windows int, bin string) error {
 		id      string
 		measure func(context.Context) ([]row, error)
 	}{
-		{"P7-native", b.nativeStart}, {"P7-docker", b.dockerStart},
-		{"P8", b.firstRequest}, {"P10", b.snapshotAndDiff}, {"P10-list", b.listTasks},
+		{"P7-native", b.nativeStart},
+		{"P7-docker", b.dockerStart},
+		{"P8", b.firstRequest},
+		{"P10", b.snapshotAndDiff},
+		{"P10-list", b.listTasks},
 	} {
 		if !strings.HasPrefix(m.id, only) {
 			continue

@@ -129,7 +129,8 @@ func makeRepository(dir string, n int) error {
 		}
 	}
 	for _, args := range [][]string{
-		{"init", "-q", "-b", "main"}, {"add", "."},
+		{"init", "-q", "-b", "main"},
+		{"add", "."},
 		{"-c", "user.name=Bench", "-c", "user.email=bench@example.org", "commit", "-q", "-m", "files"},
 		{"gc", "-q"},
 	} {

@@ -194,6 +194,7 @@ type raw []byte
 func (b raw) varint(num protowire.Number, v uint64) raw {
 	return protowire.AppendVarint(protowire.AppendTag(b, num, protowire.VarintType), v)
 }
+
 func (b raw) bytes(num protowire.Number, v string) raw {
 	return protowire.AppendString(protowire.AppendTag(b, num, protowire.BytesType), v)
 }

@@ -65,8 +65,10 @@ func TestContentThatImitatesPatches(t *testing.T) {
 		"an added line that looks like a hunk":          {2, 0, "@@ -0,0 +1,2 @@\n+@@ -1 +1 @@\n+-x\n", "@0,0 1,2\n+@@ -1 +1 @@\n+-x\n"},
 		"an added line that looks like the no-end mark": {1, 0, "@@ -0,0 +1 @@\n+\\ No newline at end of file\n", "@0,0 1,1\n+\\ No newline at end of file\n"},
 		"a section that looks like a hunk":              {1, 0, "@@ -3 +3,2 @@ @@ -9,9 +9,9 @@\n a\n+b\n", "@3,1 3,2\n a\n+b\n"},
-		"no newline on both sides": {1, 1, "@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n\\ No newline at end of file\n",
-			"@1,1 1,1\n-a%\n+b%\n"},
+		"no newline on both sides": {
+			1, 1, "@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n\\ No newline at end of file\n",
+			"@1,1 1,1\n-a%\n+b%\n",
+		},
 		"carriage returns alone":     {1, 1, "@@ -1 +1 @@\n-a\rb\r\n+a\rc\r\n", "@1,1 1,1\n-a\rb\r\n+a\rc\r\n"},
 		"carriage returns kept":      {1, 1, "@@ -1 +1 @@\n-a\n+a\r\n", "@1,1 1,1\n-a\n+a\r\n"},
 		"an empty line is a line":    {1, 0, "@@ -1 +1,2 @@\n \n+\n", "@1,1 1,2\n \n+\n"},
@@ -98,8 +100,10 @@ func TestFiles(t *testing.T) {
 		"a rename without an edit": {
 			stream(":100644 100644 "+oidA+" "+oidA+" R100|old|new|", "0\t0\t|old|new|",
 				"diff --git a/old b/new\nsimilarity index 100%\nrename from old\nrename to new\n"),
-			File{Path: "new", OldPath: "old", Status: "renamed", OldMode: "100644", NewMode: "100644", OldOID: oidA, NewOID: oidA,
-				Kind: "text", Similarity: 100},
+			File{
+				Path: "new", OldPath: "old", Status: "renamed", OldMode: "100644", NewMode: "100644", OldOID: oidA, NewOID: oidA,
+				Kind: "text", Similarity: 100,
+			},
 		},
 		"an added empty file": {
 			stream(":000000 100644 "+none+" "+oidB+" A|f|", "0\t0\tf|", "diff --git a/f b/f\nnew file mode 100644\nindex "+none+".."+oidB+"\n"),
@@ -113,13 +117,17 @@ func TestFiles(t *testing.T) {
 		"a name with a line end, quotes and a tab": {
 			stream(":100644 100644 "+oidA+" "+oidA+" R100|o\"|n\n\t|", "0\t0\t|o\"|n\n\t|",
 				"diff --git \"a/o\\\"\" \"b/n\\n\\t\"\nsimilarity index 100%\nrename from \"o\\\"\"\nrename to \"n\\n\\t\"\n"),
-			File{Path: `n\n\t`, PathRaw: []byte("n\n\t"), OldPath: `o"`, Status: "renamed", OldMode: "100644", NewMode: "100644",
-				OldOID: oidA, NewOID: oidA, Kind: "text", Similarity: 100, Warnings: []string{WarnNameHidden}},
+			File{
+				Path: `n\n\t`, PathRaw: []byte("n\n\t"), OldPath: `o"`, Status: "renamed", OldMode: "100644", NewMode: "100644",
+				OldOID: oidA, NewOID: oidA, Kind: "text", Similarity: 100, Warnings: []string{WarnNameHidden},
+			},
 		},
 		"a name that is not UTF-8": {
 			stream(":100644 100755 "+oidA+" "+oidA+" M|\xff|", "0\t0\t\xff|", "diff --git \"a/\\377\" \"b/\\377\"\nold mode 100644\nnew mode 100755\n"),
-			File{Path: `\xff`, PathRaw: []byte("\xff"), Status: "modified", OldMode: "100644", NewMode: "100755", OldOID: oidA, NewOID: oidA,
-				Kind: "text", Warnings: []string{WarnNameInvalid}},
+			File{
+				Path: `\xff`, PathRaw: []byte("\xff"), Status: "modified", OldMode: "100644", NewMode: "100755", OldOID: oidA, NewOID: oidA,
+				Kind: "text", Warnings: []string{WarnNameInvalid},
+			},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

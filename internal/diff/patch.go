@@ -299,8 +299,10 @@ func (p *parser) header(f *File) (header, error) {
 
 // isExtended reports the other lines git writes before the hunks.
 func isExtended(s string) bool {
-	for _, word := range []string{"old mode ", "new mode ", "deleted file mode ", "new file mode ", "similarity index ",
-		"dissimilarity index ", "rename from ", "rename to ", "copy from ", "copy to ", "--- ", "+++ "} {
+	for _, word := range []string{
+		"old mode ", "new mode ", "deleted file mode ", "new file mode ", "similarity index ",
+		"dissimilarity index ", "rename from ", "rename to ", "copy from ", "copy to ", "--- ", "+++ ",
+	} {
 		if strings.HasPrefix(s, word) {
 			return true
 		}

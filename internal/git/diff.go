@@ -80,8 +80,10 @@ func (st *Store) diffRunner() runner {
 
 // diffArgs list what changed, with nothing that runs a program.
 func diffArgs() []string {
-	return []string{"diff-tree", "-r", "-z", "--raw", "--no-color", "--no-ext-diff", "--no-textconv", "--no-relative",
-		"--find-renames=50%", "-l2000", "--ignore-submodules=none", "--no-commit-id"}
+	return []string{
+		"diff-tree", "-r", "-z", "--raw", "--no-color", "--no-ext-diff", "--no-textconv", "--no-relative",
+		"--find-renames=50%", "-l2000", "--ignore-submodules=none", "--no-commit-id",
+	}
 }
 
 // sizes fills in blob sizes. A file git did not compare because of its size is

@@ -108,8 +108,10 @@ func TestDiffIsLosslessAtRandom(t *testing.T) {
 	w.write("f", "x\n")
 	w.commit("base")
 	world := w.open("main")
-	line := rapid.SampledFrom([]string{"a\n", "b\n", "\n", "+a\n", "-b\n", " \n", "@@ -1 +1 @@\n", "--- a/f\n", "diff --git a/f b/f\n",
-		"\\ No newline at end of file\n", "\r\n", "\xff\n", "c"})
+	line := rapid.SampledFrom([]string{
+		"a\n", "b\n", "\n", "+a\n", "-b\n", " \n", "@@ -1 +1 @@\n", "--- a/f\n", "diff --git a/f b/f\n",
+		"\\ No newline at end of file\n", "\r\n", "\xff\n", "c",
+	})
 	rapid.Check(t, func(rt *rapid.T) {
 		text := rapid.SliceOfN(line, 0, 12)
 		before, after := strings.Join(text.Draw(rt, "old"), ""), strings.Join(text.Draw(rt, "new"), "")

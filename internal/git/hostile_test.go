@@ -217,14 +217,18 @@ func plantedCases() []hostile {
 		{
 			name: "other spellings of .git",
 			agent: func(a *arena) {
-				for _, n := range []string{".GIT", ".giT", "git~1", "GIT~1", ".git ", ".git.", ".git . .", ".git::$INDEX_ALLOCATION",
-					".g\u200cit", "\ufeff.git", ".git\u200d", `x\.git`, `.git\config`} {
+				for _, n := range []string{
+					".GIT", ".giT", "git~1", "GIT~1", ".git ", ".git.", ".git . .", ".git::$INDEX_ALLOCATION",
+					".g\u200cit", "\ufeff.git", ".git\u200d", `x\.git`, `.git\config`,
+				} {
 					a.put(n+"/config", "[core]\n\tfsmonitor = touch "+a.canary+"\n")
 				}
 			},
-			skips: []string{".GIT git-directory", ".giT git-directory", "git~1 git-directory", "GIT~1 git-directory", ".git  git-directory",
+			skips: []string{
+				".GIT git-directory", ".giT git-directory", "git~1 git-directory", "GIT~1 git-directory", ".git  git-directory",
 				".git. git-directory", ".git . . git-directory", ".git::$INDEX_ALLOCATION git-directory", `.g\u{200c}it git-directory`,
-				`\u{feff}.git git-directory`, `.git\u{200d} git-directory`, `x\.git git-directory`, `.git\config git-directory`},
+				`\u{feff}.git git-directory`, `.git\u{200d} git-directory`, `x\.git git-directory`, `.git\config git-directory`,
+			},
 		},
 		{
 			name: "names that only resemble .git are files",

@@ -60,8 +60,10 @@ func agree(t *testing.T, r repo, files map[string]string, paths []string) {
 }
 
 func TestIgnoreLikeGit(t *testing.T) {
-	paths := []string{"a", "b.log", "keep.log", "d/a", "d/b.log", "d/e/a", "d/e/f/a", "build/x", "x/build/y", "src/build", "foo bar", "foo ",
-		"#x", "!x", "a[b]", "aXb", "d/e/f/g.txt", "UPPER", "z-z", "z]z", "é", "back\\slash", "deep/one/two/three/x.o"}
+	paths := []string{
+		"a", "b.log", "keep.log", "d/a", "d/b.log", "d/e/a", "d/e/f/a", "build/x", "x/build/y", "src/build", "foo bar", "foo ",
+		"#x", "!x", "a[b]", "aXb", "d/e/f/g.txt", "UPPER", "z-z", "z]z", "é", "back\\slash", "deep/one/two/three/x.o",
+	}
 	for i, text := range []string{
 		"*.log\n", "*.log\n!keep.log\n", "/a\n", "a\n", "d/\n", "d/*\n!d/e/\n", "d/**\n", "**/a\n", "d/**/a\n", "**\n", "build/\n", "/build/\n",
 		"build\n!src/build\n", "foo bar\n", "foo\\ \n", "foo   \n", "\\#x\n", "#x\n", "\\!x\n", "a\\[b\\]\n", "a[^b]b\n", "a[!a-z]b\n", "[[:upper:]]*\n",

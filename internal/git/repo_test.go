@@ -42,8 +42,10 @@ func (r repo) git(args ...string) string {
 func (r repo) try(args ...string) (string, error) {
 	cmd := exec.Command("git", args...)
 	cmd.Dir = r.dir
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "GIT_CONFIG_NOSYSTEM=1",
-		"GIT_AUTHOR_DATE=2026-01-01T00:00:00Z", "GIT_COMMITTER_DATE=2026-01-01T00:00:00Z"}
+	cmd.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_AUTHOR_DATE=2026-01-01T00:00:00Z", "GIT_COMMITTER_DATE=2026-01-01T00:00:00Z",
+	}
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
@@ -119,8 +121,10 @@ func (w *world) put(name, text string) {
 var testTime = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 
 func (w *world) request() SnapshotRequest {
-	return SnapshotRequest{Dir: w.tree, Parent: w.base, Base: w.base, Message: "work", When: testTime,
-		Author: Identity{"Agent", "agent@example.org"}}
+	return SnapshotRequest{
+		Dir: w.tree, Parent: w.base, Base: w.base, Message: "work", When: testTime,
+		Author: Identity{"Agent", "agent@example.org"},
+	}
 }
 
 func (w *world) snapshot() SnapshotResult {

@@ -121,8 +121,10 @@ type node struct {
 
 // newWalk reads what the parent and the base hold.
 func (st *Store) newWalk(ctx context.Context, req SnapshotRequest, cache map[string]cacheEntry) (*walk, error) {
-	w := &walk{st: st, req: req, cache: cache, seen: map[string]cacheEntry{},
-		parents: map[string]leaf{}, tracked: map[string]bool{}, known: map[string]bool{}}
+	w := &walk{
+		st: st, req: req, cache: cache, seen: map[string]cacheEntry{},
+		parents: map[string]leaf{}, tracked: map[string]bool{}, known: map[string]bool{},
+	}
 	var err error
 	if w.parent, err = st.resolve(ctx, req.Parent); err != nil {
 		return nil, err

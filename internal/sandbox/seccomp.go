@@ -79,7 +79,8 @@ func unknown() []string { return []string{"clone3", "openat2"} }
 func allowed() []string {
 	all := slices.Concat(
 		// files and directories
-		[]string{"access", "chdir", "chown", "close", "close_range", "copy_file_range", "dup", "dup2", "dup3",
+		[]string{
+			"access", "chdir", "chown", "close", "close_range", "copy_file_range", "dup", "dup2", "dup3",
 			"faccessat", "faccessat2", "fadvise64", "fallocate", "fchdir", "fchown", "fchownat", "fcntl",
 			"fdatasync", "fgetxattr", "flistxattr", "flock", "fremovexattr", "fsetxattr", "fstat", "fstatfs",
 			"fsync", "ftruncate", "futimesat", "getcwd", "getdents", "getdents64", "getxattr", "getxattrat",
@@ -90,13 +91,17 @@ func allowed() []string {
 			"removexattrat", "rename", "renameat", "renameat2", "rmdir", "sendfile", "setxattr", "setxattrat",
 			"splice", "stat", "statfs", "statx", "symlink", "symlinkat", "sync", "sync_file_range", "syncfs",
 			"tee", "truncate", "umask", "unlink", "unlinkat", "utime", "utimensat", "utimes", "vmsplice",
-			"write", "writev", "cachestat"},
+			"write", "writev", "cachestat",
+		},
 		// memory
-		[]string{"brk", "madvise", "map_shadow_stack", "membarrier", "memfd_create", "mincore", "mlock",
+		[]string{
+			"brk", "madvise", "map_shadow_stack", "membarrier", "memfd_create", "mincore", "mlock",
 			"mlock2", "mlockall", "mmap", "mprotect", "mremap", "mseal", "msync", "munlock", "munlockall",
-			"munmap", "pkey_alloc", "pkey_free", "pkey_mprotect", "remap_file_pages"},
+			"munmap", "pkey_alloc", "pkey_free", "pkey_mprotect", "remap_file_pages",
+		},
 		// processes, threads and their limits
-		[]string{"arch_prctl", "capget", "capset", "execve", "execveat", "exit", "exit_group", "fork",
+		[]string{
+			"arch_prctl", "capget", "capset", "execve", "execveat", "exit", "exit_group", "fork",
 			"get_robust_list", "get_thread_area", "getcpu", "getegid", "geteuid", "getgid", "getgroups",
 			"getpgid", "getpgrp", "getpid", "getppid", "getpriority", "getresgid", "getresuid", "getrlimit",
 			"getrusage", "getsid", "gettid", "getuid", "ioprio_get", "ioprio_set", "pidfd_open",
@@ -107,25 +112,32 @@ func allowed() []string {
 			"set_thread_area", "set_tid_address", "setfsgid", "setfsuid", "setgid", "setgroups", "setpgid",
 			"setpriority", "setregid", "setresgid", "setresuid", "setreuid", "setrlimit", "setsid", "setuid",
 			"sysinfo", "times", "uname", "vfork", "wait4", "waitid", "landlock_add_rule",
-			"landlock_create_ruleset", "landlock_restrict_self"},
+			"landlock_create_ruleset", "landlock_restrict_self",
+		},
 		// signals and timers
-		[]string{"alarm", "clock_getres", "clock_gettime", "clock_nanosleep", "getitimer", "gettimeofday",
+		[]string{
+			"alarm", "clock_getres", "clock_gettime", "clock_nanosleep", "getitimer", "gettimeofday",
 			"kill", "nanosleep", "pause", "restart_syscall", "rt_sigaction", "rt_sigpending",
 			"rt_sigprocmask", "rt_sigqueueinfo", "rt_sigreturn", "rt_sigsuspend", "rt_sigtimedwait",
 			"rt_tgsigqueueinfo", "setitimer", "sigaltstack", "signalfd", "signalfd4", "tgkill", "time",
 			"timer_create", "timer_delete", "timer_getoverrun", "timer_gettime", "timer_settime",
-			"timerfd_create", "timerfd_gettime", "timerfd_settime", "tkill"},
+			"timerfd_create", "timerfd_gettime", "timerfd_settime", "tkill",
+		},
 		// waiting, pipes and shared memory
-		[]string{"epoll_create", "epoll_create1", "epoll_ctl", "epoll_pwait", "epoll_pwait2", "epoll_wait",
+		[]string{
+			"epoll_create", "epoll_create1", "epoll_ctl", "epoll_pwait", "epoll_pwait2", "epoll_wait",
 			"eventfd", "eventfd2", "futex", "futex_requeue", "futex_wait", "futex_waitv", "futex_wake",
 			"io_cancel", "io_destroy", "io_getevents", "io_pgetevents", "io_setup", "io_submit",
 			"mq_getsetattr", "mq_notify", "mq_open", "mq_timedreceive", "mq_timedsend", "mq_unlink",
 			"msgctl", "msgget", "msgrcv", "msgsnd", "pipe", "pipe2", "poll", "ppoll", "pselect6", "select",
-			"semctl", "semget", "semop", "semtimedop", "shmat", "shmctl", "shmdt", "shmget"},
+			"semctl", "semget", "semop", "semtimedop", "shmat", "shmctl", "shmdt", "shmget",
+		},
 		// sockets, once made
-		[]string{"accept", "accept4", "bind", "connect", "getpeername", "getsockname", "getsockopt",
+		[]string{
+			"accept", "accept4", "bind", "connect", "getpeername", "getsockname", "getsockopt",
 			"listen", "recvfrom", "recvmmsg", "recvmsg", "sendmmsg", "sendmsg", "sendto", "setsockopt",
-			"shutdown"},
+			"shutdown",
+		},
 		[]string{"getrandom"},
 	)
 	slices.Sort(all)

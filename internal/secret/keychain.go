@@ -27,6 +27,7 @@ type keychain interface {
 type systemKeychain struct{}
 
 func (systemKeychain) Set(service, user, text string) error { return keyring.Set(service, user, text) }
+
 func (systemKeychain) Get(service, user string) (string, error) {
 	return keyring.Get(service, user)
 }

@@ -16,8 +16,12 @@ const maxList = 1024
 // whose lists have no sensible size.
 func (s Scope) Check() error {
 	ids := [...]struct{ name, value string }{
-		{"run", s.Run}, {"stage", s.Stage}, {"parent", s.Parent},
-		{"task", s.Task}, {"template", s.Template}, {"agent", s.Agent},
+		{"run", s.Run},
+		{"stage", s.Stage},
+		{"parent", s.Parent},
+		{"task", s.Task},
+		{"template", s.Template},
+		{"agent", s.Agent},
 	}
 	for _, id := range ids {
 		if len(id.value) > maxID || !utf8.ValidString(id.value) {

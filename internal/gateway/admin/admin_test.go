@@ -63,8 +63,10 @@ func newDesk(t *testing.T) *desk {
 	logger := slog.New(slog.DiscardHandler)
 	g := gateway.New(gateway.Options{Log: d.log, Sessions: d.sessions, Upstreams: d.set, Guard: guard, SocketGID: -1})
 	t.Cleanup(func() { g.Close(context.Background()) })
-	d.h = New(Options{Gateway: g, Log: d.log, Sessions: d.sessions, Upstreams: d.set, TokenHash: sha256.Sum256([]byte("tok")), Logger: logger,
-		Health: func() gatewayapi.Health { return gatewayapi.Health{OK: true} }})
+	d.h = New(Options{
+		Gateway: g, Log: d.log, Sessions: d.sessions, Upstreams: d.set, TokenHash: sha256.Sum256([]byte("tok")), Logger: logger,
+		Health: func() gatewayapi.Health { return gatewayapi.Health{OK: true} },
+	})
 	return d
 }
 

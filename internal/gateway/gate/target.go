@@ -94,8 +94,10 @@ func CredentialQuery(name string) bool {
 	case "key", "token", "auth", "authorization", "sig", "signature", "password", "passwd", "pwd", "secret", "jwt", "sessionid":
 		return true
 	}
-	for _, part := range [...]string{"apikey", "accesstoken", "authtoken", "oauthtoken", "idtoken", "refreshtoken", "sessiontoken", "securitytoken", "privatetoken",
-		"clientsecret", "accesskey", "credential", "xamzsignature", "googlesignature", "moecasession"} {
+	for _, part := range [...]string{
+		"apikey", "accesstoken", "authtoken", "oauthtoken", "idtoken", "refreshtoken", "sessiontoken", "securitytoken", "privatetoken",
+		"clientsecret", "accesskey", "credential", "xamzsignature", "googlesignature", "moecasession",
+	} {
 		if strings.Contains(name, part) {
 			return true
 		}

@@ -21,8 +21,10 @@ func TestEncode(t *testing.T) {
 		Messages: []llm.Message{
 			{Role: llm.RoleUser, Parts: []llm.Part{{Kind: llm.KindText, Text: "hi"}}},
 			{Role: llm.RoleAssistant, Parts: []llm.Part{
-				{Kind: llm.KindThinking, Text: "", Signature: "sig"}, {Kind: llm.KindThinking, Redacted: "xx"},
-				{Kind: llm.KindText, Text: ""}, {Kind: llm.KindCall, ID: "t", Tool: "a", Input: json.RawMessage(`{"z":1,"a":2}`)},
+				{Kind: llm.KindThinking, Text: "", Signature: "sig"},
+				{Kind: llm.KindThinking, Redacted: "xx"},
+				{Kind: llm.KindText, Text: ""},
+				{Kind: llm.KindCall, ID: "t", Tool: "a", Input: json.RawMessage(`{"z":1,"a":2}`)},
 			}},
 			{Role: llm.RoleUser, Parts: []llm.Part{{Kind: llm.KindResult, ID: "t", Error: true}}},
 			{Role: llm.RoleAssistant, Parts: []llm.Part{{Kind: llm.KindText}}},
@@ -81,7 +83,8 @@ var wholeStream = frames(start, `{"type":"ping"}`,
 var wholeAnswer = &llm.Response{
 	ID: "m1", Model: "x", Stop: llm.StopTools, Usage: llm.Usage{Input: 7, Output: 40, CacheRead: 3, CacheWrite: 2},
 	Parts: []llm.Part{
-		{Kind: llm.KindThinking, Text: "hm", Signature: "sig"}, {Kind: llm.KindText, Text: "é漢😀"},
+		{Kind: llm.KindThinking, Text: "hm", Signature: "sig"},
+		{Kind: llm.KindText, Text: "é漢😀"},
 		{Kind: llm.KindCall, ID: "t", Tool: "read_file", Input: json.RawMessage(`{"path":"a"}`)},
 		{Kind: llm.KindCall, ID: "u", Tool: "list_files", Input: json.RawMessage(`{}`)},
 	},

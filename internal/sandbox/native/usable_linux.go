@@ -78,8 +78,10 @@ func knobs() []knob {
 	return []knob{
 		{"sys/user/max_user_namespaces", "0", "user namespaces are switched off", "sudo sysctl -w user.max_user_namespaces=15000"},
 		{"sys/kernel/unprivileged_userns_clone", "0", "user namespaces are reserved for root", "sudo sysctl -w kernel.unprivileged_userns_clone=1"},
-		{"sys/kernel/apparmor_restrict_unprivileged_userns", "1", "AppArmor restricts user namespaces of normal users",
-			"sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0, or add an AppArmor profile with userns for the moeca binary"},
+		{
+			"sys/kernel/apparmor_restrict_unprivileged_userns", "1", "AppArmor restricts user namespaces of normal users",
+			"sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0, or add an AppArmor profile with userns for the moeca binary",
+		},
 	}
 }
 
