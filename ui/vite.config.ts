@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import tailwind from '@tailwindcss/vite'
 import react from '@vitejs/plugin-react'
-import { defineConfig, type Plugin } from 'vite'
+import { defineConfig, type Plugin, type ProxyOptions } from 'vite'
 
 // Font packages name each file twice, woff2 and woff. Every browser that runs
 // this interface reads woff2; the other half would only double the binary.
@@ -13,6 +13,15 @@ function woff2Only(): Plugin {
       if (!id.includes('@fontsource') || !id.includes('.css')) return null
       return code.replace(/,\s*url\([^)]*\.woff\)\s*format\('woff'\)/g, '')
     },
+  }
+}
+
+/** A running host, for `npm run dev`. It answers its own origin only. */
+function toHost(target: string): ProxyOptions {
+  return {
+    target,
+    changeOrigin: true,
+    configure: (proxy) => proxy.on('proxyReq', (request) => request.setHeader('Origin', target)),
   }
 }
 
@@ -43,5 +52,5 @@ export default defineConfig({
     },
     reportCompressedSize: true,
   },
-  server: { proxy: { '/api': 'http://127.0.0.1:4173' } },
+  server: { proxy: { '/api': toHost(process.env.MOECA_HOST || 'http://127.0.0.1:8788') } },
 })

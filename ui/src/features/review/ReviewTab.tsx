@@ -10,6 +10,7 @@ import { approveState, type Warning } from '@/domain/approve'
 import type { Review, Task } from '@/domain/model'
 import { CIChip } from '@/features/ci/CIChip'
 import { Bound } from './Bound'
+import { Claims } from './Claims'
 import { Decision } from './Decision'
 
 export function ReviewTab({ task }: { task: Task }) {
@@ -23,6 +24,7 @@ export function ReviewTab({ task }: { task: Task }) {
   if (review.isPending) return <SkeletonLines lines={8} />
   return (
     <div className="flex min-h-0 flex-1 flex-col gap-4 overflow-y-auto p-4">
+      <Claims attempt={task.attempt} />
       <Warnings review={review.data} />
       <Conflicts review={review.data} />
       <Bound review={review.data} />
@@ -53,6 +55,7 @@ function Merged({ task, review }: { task: Task; review: Review | undefined }) {
       <p className="flex items-center gap-2 text-t2">
         {t('review.head')} <Oid oid={task.attempt?.head ?? ''} /> <CIChip state={task.ci} />
       </p>
+      <Claims attempt={task.attempt} />
     </div>
   )
 }

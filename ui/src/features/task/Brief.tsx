@@ -4,61 +4,41 @@ import { useTranslation } from 'react-i18next'
 import { useEditTask } from '@/api/tasks'
 import { Button } from '@/components/Button'
 import { Field } from '@/components/Field'
-import { Claimed } from '@/components/Mark'
 import { Safe } from '@/components/Safe'
 import { ErrorNote } from '@/components/State'
 import { isLive } from '@/domain/column'
-import type { Skipped, Task } from '@/domain/model'
+import type { Task } from '@/domain/model'
 
-/** What was asked, and what the agent says it did. */
+/** What was asked. */
 export function Brief({ task }: { task: Task }) {
   const { t } = useTranslation()
   const [editing, setEditing] = useState(false)
   const editable = !isLive(task.status) && task.column !== 'done'
   if (editing) return <Edit task={task} onClose={() => setEditing(false)} />
+  const [firstLine = ''] = task.detail.split('\n')
   return (
-    <div className="flex flex-col gap-2 border-b border-line px-4 py-2">
-      <div className="flex items-start gap-2">
-        <p className="max-h-24 min-w-0 flex-1 overflow-y-auto break-words whitespace-pre-wrap text-t2">
-          {task.detail === '' ? t('task.noDetail') : <Safe text={task.detail} />}
-        </p>
-        {editable ? (
-          <Button look="ghost" size="small" onClick={() => setEditing(true)}>
-            <Pencil aria-hidden />
-            {t('task.edit')}
-          </Button>
-        ) : null}
+    // Open until there is something better to look at.
+    <details open={task.attempt === null} className="group border-b border-line px-4 py-1.5">
+      <summary className="truncate text-t2 group-open:text-t3">
+        {firstLine === '' ? t('task.noDetail') : <Safe text={firstLine} />}
+      </summary>
+      <div className="mt-1 flex flex-col gap-2">
+        <div className="flex items-start gap-2">
+          <p
+            // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keys
+            tabIndex={0}
+            className="max-h-40 min-w-0 flex-1 overflow-y-auto break-words whitespace-pre-wrap text-t2"
+          >
+            <Safe text={task.detail} />
+          </p>
+          {editable ? (
+            <Button look="ghost" size="small" onClick={() => setEditing(true)}>
+              <Pencil aria-hidden />
+              {t('task.edit')}
+            </Button>
+          ) : null}
+        </div>
       </div>
-      {task.attempt?.summary ? <Summary text={task.attempt.summary} /> : null}
-      {task.attempt?.skipped.length ? <SkippedPaths paths={task.attempt.skipped} /> : null}
-    </div>
-  )
-}
-
-function Summary({ text }: { text: string }) {
-  const { t } = useTranslation()
-  return (
-    <section aria-label={t('task.summary')} className="claimed rounded-md p-2">
-      <Claimed>{t('task.summary')}</Claimed>
-      <p className="mt-1 max-h-24 overflow-y-auto break-words whitespace-pre-wrap">
-        <Safe text={text} />
-      </p>
-    </section>
-  )
-}
-
-function SkippedPaths({ paths }: { paths: Skipped[] }) {
-  const { t } = useTranslation()
-  return (
-    <details className="text-amber">
-      <summary>{t('task.skipped', { count: paths.length, n: paths.length })}</summary>
-      <ul className="mt-1 max-h-32 overflow-y-auto pl-4 font-mono text-sm text-t2">
-        {paths.map((one) => (
-          <li key={one.path}>
-            <Safe text={one.path} /> – {one.reason}
-          </li>
-        ))}
-      </ul>
     </details>
   )
 }
