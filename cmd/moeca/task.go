@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -394,8 +393,6 @@ func (t *taskCancel) Run(e *env) error {
 	e.showTask(task)
 	return nil
 }
-
-var errNoTerminal = errors.New("no terminal")
 
 // confirm asks the person to type a sentence on the terminal. A pipe is never
 // asked, so that a program cannot answer by accident (I15).

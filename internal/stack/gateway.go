@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"time"
 
 	"moeca/internal/gateway/gatewayapi"
 	"moeca/internal/sandbox/docker"
@@ -51,6 +52,7 @@ type gatewayConfig struct {
 	ScriptedSocket string       `json:"scripted_socket,omitempty"`
 	Landlock       bool         `json:"landlock"`
 	ParentPID      int          `json:"parent_pid"`
+	LeaseSeconds   int          `json:"lease_seconds,omitempty"`
 }
 
 type credential struct {
@@ -98,7 +100,9 @@ func startGateway(ctx context.Context, p gatewayParams) (*Gateway, error) {
 		config.SocketGID = p.id.GatewayGID
 	}
 	if p.docker != nil {
-		config.ParentPID = 0 // another pid namespace; the container is swept by its label
+		// A container cannot see this process; it lives as long as we ask for
+		// its health, so that keys do not outlive a host that was killed.
+		config.ParentPID, config.LeaseSeconds = 0, int(leaseTerm.Seconds())
 		config.Listen, config.Published = containerListen, true
 	}
 	file := p.runtime.Join("g", "config.json")
@@ -171,6 +175,29 @@ func randomToken() string {
 func hashHex(token string) string {
 	sum := sha256.Sum256([]byte(token))
 	return hex.EncodeToString(sum[:])
+}
+
+// leaseTerm is how long the gateway's container outlives its host; leaseRenewal
+// is how often the host asks.
+const (
+	leaseTerm    = time.Minute
+	leaseRenewal = 10 * time.Second
+)
+
+// renew keeps the gateway's lease until ctx ends, and tells what it hears.
+func (g *Gateway) renew(ctx context.Context, heard func(gatewayapi.Health)) {
+	tick := time.NewTicker(leaseRenewal)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if health, err := g.Admin.Health(ctx); err == nil {
+				heard(health)
+			}
+		}
+	}
 }
 
 var errNoBinary = errors.New("build it with `make build`")

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"moeca/internal/gateway/gatewayapi"
 	"moeca/internal/sandbox"
 	"moeca/internal/sandbox/docker"
 )
@@ -81,6 +82,9 @@ func (s *Stack) startGateway(ctx context.Context) error {
 	}
 	s.gateway = g
 	s.providers.attach(g.Admin)
+	s.background(func(ctx context.Context) {
+		g.renew(ctx, func(h gatewayapi.Health) { s.audit.saw(h.Records, h.Head) })
+	})
 	return nil
 }
 

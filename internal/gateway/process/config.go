@@ -34,7 +34,8 @@ import (
 // Config is the configuration file: one JSON object, unknown keys refused.
 // All paths are absolute.
 type Config struct {
-	// Data is the gateway's own directory; the audit log is in Data/audit.
+	// Data is the data directory. The gateway uses Data/audit and nothing else
+	// of it: a container sees no more, and Landlock allows no more.
 	Data string `json:"data"`
 	// AdminSocket and AppendSocket are bound with mode 0600.
 	AdminSocket  string `json:"admin_socket"`
@@ -63,6 +64,10 @@ type Config struct {
 	Landlock bool `json:"landlock"`
 	// ParentPID ends the gateway when that process is gone; 0 = never.
 	ParentPID int `json:"parent_pid"`
+	// LeaseSeconds ends the gateway when nobody has used its admin socket for
+	// that long; 0 = never. It stands in for ParentPID where the gateway cannot
+	// see its host's process, so that keys do not outlive a host that was killed.
+	LeaseSeconds int `json:"lease_seconds,omitempty"`
 }
 
 // AppendCredential lets somebody append rows of some kinds.
@@ -72,6 +77,8 @@ type AppendCredential struct {
 	Hash   string   `json:"hash"`   // SHA-256 of the credential in hex
 	Kinds  []string `json:"kinds"`
 }
+
+func (c Config) auditDir() string { return filepath.Join(c.Data, "audit") }
 
 // Endpoints is the content of the endpoints file.
 type Endpoints struct {

@@ -408,3 +408,37 @@ func TestEndsWithItsParent(t *testing.T) {
 		t.Fatal("still running without its parent")
 	}
 }
+
+func TestEndsWithItsLease(t *testing.T) {
+	c := newConfig(t)
+	c.LeaseSeconds = 2
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- Run(ctx, c, slog.New(slog.DiscardHandler)) }()
+	host := gatewayapi.NewClient(c.AdminSocket, adminToken)
+	stranger := gatewayapi.NewClient(c.AdminSocket, "not the token")
+	defer host.Close()
+	defer stranger.Close()
+	asked := time.Now()
+	for time.Since(asked) < 4*time.Second { // twice the lease: the host keeps it
+		_, _ = host.Health(ctx)
+		select {
+		case err := <-ended:
+			t.Fatalf("ended although its host asks: %v", err)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
+		_, _ = stranger.Health(ctx) // a stranger must not
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Fatal(err)
+			}
+			return
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	t.Fatal("still running long after its host fell silent")
+}

@@ -17,7 +17,7 @@ func restrict(c Config) (string, error) {
 	if err != nil || abi < 1 {
 		return "not supported by this kernel", nil
 	}
-	own := []string{c.Data, filepath.Dir(c.AdminSocket), filepath.Dir(c.AppendSocket), filepath.Dir(c.EndpointsFile), c.SocketTop}
+	own := []string{c.auditDir(), filepath.Dir(c.AdminSocket), filepath.Dir(c.AppendSocket), filepath.Dir(c.EndpointsFile), c.SocketTop}
 	if c.ScriptedSocket != "" {
 		own = append(own, filepath.Dir(c.ScriptedSocket))
 	}
@@ -27,8 +27,8 @@ func restrict(c Config) (string, error) {
 	if err := landlock.V5.BestEffort().RestrictPaths(append(rules, system, files)...); err != nil {
 		return "", err
 	}
-	if _, err := os.ReadDir(c.Data); err != nil {
-		return "", fmt.Errorf("own data directory became unreadable: %w", err)
+	if _, err := os.ReadDir(c.auditDir()); err != nil {
+		return "", fmt.Errorf("own log directory became unreadable: %w", err)
 	}
 	return fmt.Sprintf("enforced, ABI %d", abi), nil
 }

@@ -38,8 +38,8 @@ func Run(ctx context.Context, c Config, logger *slog.Logger) error {
 	if err := c.Check(); err != nil {
 		return fmt.Errorf("gateway: configuration: %w", err)
 	}
-	if err := os.MkdirAll(c.Data, 0o700); err != nil {
-		return fmt.Errorf("gateway: make data directory: %w", err)
+	if err := makeLogDir(c); err != nil {
+		return fmt.Errorf("gateway: make log directory: %w", err)
 	}
 	landlock := "off"
 	if c.Landlock {
@@ -51,13 +51,26 @@ func Run(ctx context.Context, c Config, logger *slog.Logger) error {
 			return fmt.Errorf("gateway: restrict process: %w", err)
 		}
 	}
-	rows, err := audit.Open(filepath.Join(c.Data, "audit"), audit.Options{Logger: logger})
+	rows, err := audit.Open(c.auditDir(), audit.Options{Logger: logger})
 	if err != nil {
 		return fmt.Errorf("gateway: %w", err)
 	}
 	p := &parts{config: c, landlock: landlock, boot: randomHex(), log: rows, logger: logger}
 	err = p.run(ctx)
 	return errors.Join(err, rows.Close())
+}
+
+// makeLogDir makes the log's directory and its name durable, while the parent
+// may still be opened.
+func makeLogDir(c Config) error {
+	if err := os.MkdirAll(c.auditDir(), 0o700); err != nil {
+		return err
+	}
+	parent, err := os.Open(c.Data)
+	if err != nil {
+		return err
+	}
+	return errors.Join(parent.Sync(), parent.Close())
 }
 
 // parts are what a running gateway consists of.
@@ -123,9 +136,10 @@ func (p *parts) serve(ctx context.Context, adminListener, appendListener net.Lis
 	if err != nil {
 		return err
 	}
-	adminServer := quiet(admin.New(admin.Options{
+	host := newLease(p.config.LeaseSeconds)
+	adminServer := quiet(host.renewedBy(admin.New(admin.Options{
 		Gateway: p.gateway, Log: rows, Sessions: p.sessions, Upstreams: p.upstreams, TokenHash: hash, Health: p.health, Logger: p.logger,
-	}))
+	})))
 	appendServer := quiet(appender)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -135,6 +149,9 @@ func (p *parts) serve(ctx context.Context, adminListener, appendListener net.Lis
 	group.Go(func() error { return serving(p.gateway.ServeTokens(p.tokens)) })
 	if p.config.ParentPID > 0 {
 		group.Go(func() error { watchParent(ctx, p.config.ParentPID); cancel(); return nil })
+	}
+	if p.config.LeaseSeconds > 0 {
+		group.Go(func() error { host.expired(ctx); cancel(); return nil })
 	}
 	group.Go(func() error {
 		<-ctx.Done()
