@@ -4,8 +4,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"moeca/internal/demo"
 	"moeca/internal/testreq"
 )
 
@@ -15,17 +17,21 @@ func TestJobInABrowser(t *testing.T) {
 	needDriver(t, "native")
 	chromium, err := findChromium()
 	testreq.Need(t, "chromium", err)
-	node, err := exec.LookPath("node")
-	testreq.Need(t, "chromium", err)
-	_ = node
+	_, err = exec.LookPath("node")
+	testreq.Need(t, "node", err)
 	dir := shortDir(t)
-	repo := smallRepo(t, dir)
+	repo := filepath.Join(dir, "units")
+	if err := demo.CreateRepository(t.Context(), repo, filepath.Join(bin(t), "moeca-demo-check")); err != nil {
+		t.Fatal(err)
+	}
+	before := checkoutState(t, repo)
 	s := serve(t, dir, "native")
 
 	cmd := exec.Command("npm", "run", "--silent", "e2e")
 	cmd.Dir = filepath.Join("..", "ui")
 	cmd.Env = append(os.Environ(),
 		"MOECA_URL="+s.launchURL(), "MOECA_REPO="+repo, "MOECA_CHROMIUM="+chromium,
+		"MOECA_CI="+strings.Join(demo.Gate().Argv, " "), "MOECA_CI_POLICY="+demo.Gate().Policy,
 		"MOECA_SCREENSHOTS="+screenshots(t))
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -33,6 +39,12 @@ func TestJobInABrowser(t *testing.T) {
 	}
 	t.Logf("%s", out)
 	mustVerify(t, s)
+	if subjects := git(t, repo, "log", "--format=%s", "main"); !strings.Contains(subjects, "\n") {
+		t.Errorf("main did not move:\n%s", subjects)
+	}
+	if after := checkoutState(t, repo); after != before {
+		t.Errorf("the user's checkout changed:\n%s\n→\n%s", before, after)
+	}
 }
 
 // launchURL makes a new single-use URL the way `moeca open` does.
