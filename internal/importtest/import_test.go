@@ -26,15 +26,16 @@ const (
 
 // layers enters every package of the module below internal/, and ui, images.
 var layers = map[string]string{
-	"internal/diff":     base,
-	"internal/handoff":  wire,
-	"internal/llm":      base,
-	"internal/netguard": base,
-	"internal/pubsub":   base,
-	"internal/secret":   base,
-	"internal/session":  base,
-	"internal/sqlite":   base,
-	"internal/web":      base,
+	"internal/diff":       base,
+	"internal/handoff":    wire,
+	"internal/llm":        base,
+	"internal/netguard":   base,
+	"internal/pubsub":     base,
+	"internal/secret":     base,
+	"internal/session":    base,
+	"internal/sqlite":     base,
+	"internal/strictjson": base,
+	"internal/web":        base,
 
 	"internal/audit": mechanism,
 	"internal/git":   mechanism,

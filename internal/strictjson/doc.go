@@ -1,0 +1,24 @@
+// Package strictjson reads JSON that a decision depends on. The decision is
+// made here and the document is acted on elsewhere, by a reader we do not know;
+// so a document that two readers could understand in two ways is refused.
+//
+// Refused are: a byte order mark, bytes that are not UTF-8, anything after the
+// value, the wrong type at the top, nesting beyond MaxDepth, and an object with
+// the same key twice. Keys are the same when they are equal in any case
+// mapping that a reader may use: "ref", "REF", "\u0072ef" and names with the
+// Kelvin sign, the long s or the dotless i for k, s and i.
+//
+// A Document holds the bytes it was read from and nothing else: nothing is
+// decoded into a copy that could be encoded differently, so what was checked is
+// what is sent, byte for byte, as long as the caller sends those bytes. Fields
+// are found by exact name only, and asking for "ref" in an object that has
+// "Ref" is an error and not an absence: a lenient reader would find it.
+//
+// Syntax is judged by encoding/json, whose reader does not recurse; values are
+// then read by gjson in place. Reading takes one pass over the bytes for keys,
+// in memory in proportion to the keys. A Document may be used concurrently.
+//
+// It does not judge numbers (1e999 is JSON), the length of strings, or lone
+// surrogates in values: the replacement character they are read as matches no
+// name a policy would permit.
+package strictjson
