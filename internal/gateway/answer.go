@@ -88,7 +88,7 @@ type answerBody struct {
 func (x *exchange) newAnswerBody(resp *http.Response, alive func()) *answerBody {
 	b := &answerBody{
 		resp: resp, src: resp.Body, status: resp.StatusCode, alive: alive,
-		meter: usage.New(resp.Header.Get("Content-Type")), capture: audit.NewCapture(x.g.limits.CaptureBytes),
+		meter: usage.New(x.dialect, resp.Header.Get("Content-Type")), capture: audit.NewCapture(x.g.limits.CaptureBytes),
 	}
 	b.clean = scrub.NewReader(resp.Body, x.req.Upstream.Key.Open())
 	return b

@@ -84,7 +84,7 @@ func (x *exchange) queueOutcome(result string) {
 	}
 	r.Duration = x.g.o.Now().Sub(x.start).Truncate(time.Microsecond)
 	used, known := x.settle()
-	r.Usage = used
+	r.Usage = used.Usage
 	var response *audit.Body
 	if x.answer != nil {
 		if !x.answer.ended {

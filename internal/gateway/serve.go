@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"moeca/internal/audit"
 	"moeca/internal/gateway/budget"
 	"moeca/internal/gateway/gate"
 	"moeca/internal/gateway/upstream"
@@ -30,7 +29,8 @@ type exchange struct {
 	release func() // gives back the memory of the body
 	live    *live
 	lease   *budget.Lease
-	model   string // the body asks for
+	dialect usage.Dialect
+	model   string // the call asks for
 	intent  Row
 	awaited bool
 	durable error       // of the intent, valid when awaited
@@ -118,16 +118,18 @@ func (v reservation) Decide(_ context.Context, r *gate.Request) gate.Decision {
 	}
 	switch r.Class {
 	case upstream.Inference:
-		return v.x.reserveInference(r.Upstream.Kind)
+		return v.x.reserveInference()
 	case upstream.Read, upstream.Count:
 		return gate.Allow()
 	}
 	return gate.Deny(http.StatusForbidden, gate.ReasonUnpriced, "the gateway does not know what this path of %s costs", r.Upstream.Name)
 }
 
-func (x *exchange) reserveInference(kind string) gate.Decision {
+func (x *exchange) reserveInference() gate.Decision {
 	limits := usage.Limits{Context: x.g.limits.ContextTokens, Output: x.g.limits.OutputTokens}
-	bound, err := usage.Bound(kind, x.req.Body, limits)
+	x.dialect = usage.DialectOf(x.req.Upstream.Kind, x.req.Target.Path)
+	most, err := usage.Estimate(x.dialect, x.req.Body, limits)
+	bound := most.Tokens()
 	switch {
 	case errors.Is(err, usage.ErrUnbounded):
 		return gate.Deny(http.StatusForbidden, gate.ReasonUnbounded, "the call uses a feature that runs at the provider and has no upper cost")
@@ -139,14 +141,14 @@ func (x *exchange) reserveInference(kind string) gate.Decision {
 		return gate.Deny(http.StatusPaymentRequired, gate.ReasonExhausted,
 			"the call may use up to %d tokens; %d are left in the budget of this session", bound, x.g.ledger.Left(x.req.Session.ID))
 	}
-	x.lease, x.model = lease, usage.ModelOf(x.req.Body)
+	x.lease, x.model = lease, usage.ModelOf(x.dialect, x.req.Target.Path, x.req.Body)
 	return gate.Allow()
 }
 
 // settle books what the call cost and returns it for the row. Only a call that
 // was certainly not worked on is free: it never left, or the upstream turned
 // it away before doing anything.
-func (x *exchange) settle() (u audit.Usage, known bool) {
+func (x *exchange) settle() (u usage.Count, known bool) {
 	if x.answer != nil && x.answer.meter != nil {
 		u, known = x.answer.meter.Result(x.answer.ended)
 	}
@@ -156,12 +158,12 @@ func (x *exchange) settle() (u audit.Usage, known bool) {
 	switch {
 	case !x.sent.Load():
 		x.lease.Settle(0)
-		return audit.Usage{}, true
+		return usage.Count{}, true
 	case known:
-		x.lease.Settle(usage.Tokens(u))
+		x.lease.Settle(u.Tokens())
 	case x.answer != nil && x.answer.ended && turnedAway(x.answer.status):
 		x.lease.Settle(0)
-		return audit.Usage{}, true
+		return usage.Count{}, true
 	default:
 		x.lease.SettleWhole()
 	}

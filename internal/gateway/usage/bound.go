@@ -3,6 +3,7 @@ package usage
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -28,30 +29,67 @@ const overhead = 4096
 const (
 	maxDepth = 64      // of any body a client sends; SDKs stay below 20
 	maxNodes = 200_000 // visited while looking for content that is not text
+	maxCalls = 128     // choices of one answer, searches of one call
 )
 
-// Bound returns the most tokens a model call can use: each byte sent is at
-// most one token, content that is not text counts as a full context, and the
-// output is what the body asks for, or the largest there is.
+// Bound is the most a call can use.
+type Bound struct {
+	Input, Output int64
+	Searches      int64 // calls of a tool that is charged each
+	CacheWrites   bool  // input may be written to a cache
+	Media         bool  // input may be other than text
+	Tariff        bool  // the body asks for a tariff other than the ordinary one
+}
+
+// Tokens is the bound on a token budget.
+func (b Bound) Tokens() int64 { return b.Input + b.Output }
+
+// Estimate returns the most a model call can use: each byte sent is at most one
+// token, content that is not text counts as a full context, and the output is
+// what the body asks for, or the largest there is.
 //
 // A body with a key twice at its top (also in another case) is refused: what
 // is priced must be what the upstream reads. So are tools that run at the
-// provider, whose results add input that nobody can bound beforehand.
-func Bound(kind string, body []byte, l Limits) (int64, error) {
+// provider without a bound on their number: each round of theirs is one more
+// full context.
+func Estimate(d Dialect, body []byte, l Limits) (Bound, error) {
 	top, err := object(body)
 	if err != nil {
-		return 0, err
+		return Bound{}, err
 	}
-	if err := refuseServerTools(kind, top); err != nil {
-		return 0, err
+	searches, err := serverTools(d, top)
+	if err != nil {
+		return Bound{}, err
 	}
-	input := min(int64(len(body))+overhead, l.Context)
 	w := walker{left: maxNodes}
 	w.walk(gjson.ParseBytes(body))
-	if w.opaque || w.left <= 0 {
-		input = l.Context
+	b := Bound{Input: min(int64(len(body))+overhead, l.Context), Searches: searches}
+	b.Media = w.opaque || w.left <= 0
+	b.CacheWrites = d != Anthropic || w.cached || b.Media
+	b.Tariff = tariff(top)
+	if b.Media || searches > 0 {
+		b.Input = l.Context * (searches + 1)
 	}
-	return input + output(kind, top, l.Output), nil
+	if b.Output, err = output(d, top, l.Output); err != nil {
+		return Bound{}, err
+	}
+	if v := top["prediction"]; v.Exists() && v.Type != gjson.Null {
+		b.Output += int64(len(body)) // what was predicted and is rejected is billed as output
+	}
+	return b, nil
+}
+
+// tariff says that the body asks to be served faster, elsewhere or otherwise
+// than what a price list's ordinary columns are for.
+func tariff(top map[string]gjson.Result) bool {
+	for key, ordinary := range map[string][]string{
+		"service_tier": {"auto", "default", "standard", "standard_only"}, "speed": {"standard"}, "inference_geo": {"global"},
+	} {
+		if v := top[key]; v.Exists() && v.Type != gjson.Null && (v.Type != gjson.String || !slices.Contains(ordinary, v.Str)) {
+			return true
+		}
+	}
+	return false
 }
 
 // object parses the top level and refuses ambiguity.
@@ -63,17 +101,24 @@ func object(body []byte) (map[string]gjson.Result, error) {
 	if !doc.IsObject() {
 		return nil, ErrBody
 	}
-	top, twice := map[string]gjson.Result{}, false
-	doc.ForEach(func(key, value gjson.Result) bool {
-		name := strings.ToLower(key.String())
-		_, twice = top[name]
-		top[name] = value
-		return !twice
-	})
-	if twice {
+	top, ok := keys(doc)
+	if !ok {
 		return nil, ErrBody
 	}
 	return top, nil
+}
+
+// keys returns the members of an object by lower-case name. It fails when a
+// name is there twice.
+func keys(doc gjson.Result) (by map[string]gjson.Result, ok bool) {
+	by, ok = map[string]gjson.Result{}, true
+	doc.ForEach(func(key, value gjson.Result) bool {
+		name := strings.ToLower(key.String())
+		_, twice := by[name]
+		by[name], ok = value, !twice
+		return ok
+	})
+	return by, ok
 }
 
 // tooDeep counts brackets outside strings, before any recursive reader runs.
@@ -97,31 +142,52 @@ func tooDeep(body []byte, limit int) bool {
 	return false
 }
 
-// refuseServerTools: a tool the client runs costs what its result, sent in a
-// later request, costs. A tool the provider runs is another matter.
-func refuseServerTools(kind string, top map[string]gjson.Result) error {
+// serverTools returns how many calls of tools the provider may run at most. A
+// tool the client runs costs what its result, sent in a later request, costs.
+func serverTools(d Dialect, top map[string]gjson.Result) (calls int64, err error) {
 	for _, key := range [...]string{"mcp_servers", "container", "web_search_options", "background"} {
 		if v, ok := top[key]; ok && v.Type != gjson.Null && v.Type != gjson.False {
-			return ErrUnbounded
+			return 0, ErrUnbounded
 		}
 	}
-	unbounded := false
+	if d == Responses && top["prompt"].IsObject() {
+		return 0, ErrUnbounded // a prompt stored there may bring tools along
+	}
+	unbounded, most := false, whole(top["max_tool_calls"], 0)
 	top["tools"].ForEach(func(_, tool gjson.Result) bool {
-		tool.ForEach(func(key, value gjson.Result) bool {
-			switch name := strings.ToLower(key.String()); {
-			case kind == "gemini":
-				unbounded = unbounded || (name != "functiondeclarations" && name != "function_declarations")
-			case name == "type":
-				unbounded = unbounded || !clientTool(value.String())
-			}
-			return !unbounded
-		})
+		n, known := toolCalls(d, tool, most)
+		unbounded = unbounded || !known
+		if calls += n; d == Responses {
+			calls = min(calls, most) // one bound for all of them together
+		}
 		return !unbounded
 	})
-	if unbounded {
-		return ErrUnbounded
+	if unbounded || calls > maxCalls {
+		return 0, ErrUnbounded
 	}
-	return nil
+	return calls, nil
+}
+
+// toolCalls bounds the calls of one tool, none for one that the client runs.
+// Only searches have both a bound and a price per call.
+func toolCalls(d Dialect, tool gjson.Result, most int64) (n int64, known bool) {
+	by, once := keys(tool)
+	kind := by["type"].String()
+	switch {
+	case !once:
+		return 0, false
+	case d == Gemini:
+		delete(by, "functiondeclarations")
+		delete(by, "function_declarations")
+		return 0, len(by) == 0
+	case clientTool(kind):
+		return 0, true
+	case d == Anthropic && (strings.HasPrefix(kind, "web_search_") || strings.HasPrefix(kind, "web_fetch_")):
+		n = whole(by["max_uses"], 0)
+	case d == Responses && strings.HasPrefix(kind, "web_search"):
+		n = most
+	}
+	return n, n > 0
 }
 
 func clientTool(kind string) bool {
@@ -141,6 +207,7 @@ func clientTool(kind string) bool {
 type walker struct {
 	left   int
 	opaque bool
+	cached bool // something is marked to be written to a cache
 }
 
 func (w *walker) walk(v gjson.Result) {
@@ -151,6 +218,8 @@ func (w *walker) walk(v gjson.Result) {
 		switch strings.ToLower(key.String()) {
 		case "type":
 			w.opaque = w.opaque || opaqueType(value.String())
+		case "cache_control":
+			w.cached = w.cached || value.Type != gjson.Null
 		case "image_url", "input_audio", "inlinedata", "inline_data", "filedata", "file_data", "file_id",
 			"previous_response_id", "conversation", "cachedcontent", "cached_content":
 			w.opaque = w.opaque || value.Type != gjson.Null
@@ -168,20 +237,29 @@ func opaqueType(kind string) bool {
 	return false
 }
 
-// output returns the bound on the output side.
-func output(kind string, top map[string]gjson.Result, most int64) int64 {
+// output returns the bound on the output side. A limit the endpoint does not
+// know bounds nothing.
+func output(d Dialect, top map[string]gjson.Result, most int64) (int64, error) {
 	times, caps := int64(1), []gjson.Result{top["max_tokens"]}
-	switch kind {
-	case "openai":
-		caps = append(caps, top["max_completion_tokens"], top["max_output_tokens"])
-		times = whole(top["n"], 1)
-	case "gemini":
-		config := top["generationconfig"]
-		if !config.Exists() {
-			config = top["generation_config"]
+	switch d {
+	case Embeddings:
+		return 0, nil
+	case Chat:
+		caps = append(caps, top["max_completion_tokens"])
+		times = count(top["n"])
+	case Responses:
+		caps = []gjson.Result{top["max_output_tokens"]}
+	case Gemini:
+		config, once := keys(top["generationconfig"])
+		other, onceToo := keys(top["generation_config"])
+		if !once || !onceToo || len(config) > 0 && len(other) > 0 {
+			return 0, ErrBody
 		}
-		caps = []gjson.Result{config.Get("maxOutputTokens"), config.Get("max_output_tokens")}
-		times = max(whole(config.Get("candidateCount"), 1), whole(config.Get("candidate_count"), 1))
+		if len(config) == 0 {
+			config = other
+		}
+		caps = []gjson.Result{config["maxoutputtokens"], config["max_output_tokens"]}
+		times = max(count(config["candidatecount"]), count(config["candidate_count"]))
 	}
 	bound := int64(0)
 	for _, c := range caps {
@@ -190,7 +268,16 @@ func output(kind string, top map[string]gjson.Result, most int64) int64 {
 	if bound == 0 {
 		bound = most
 	}
-	return bound * min(max(times, 1), 128)
+	return bound * min(max(times, 1), maxCalls), nil
+}
+
+// count reads a number of choices; what is there and is no number counts as
+// many.
+func count(n gjson.Result) int64 {
+	if !n.Exists() {
+		return 1
+	}
+	return whole(n, maxCalls)
 }
 
 // whole reads a positive whole number of a sensible size.
@@ -207,8 +294,13 @@ func validDocument(b []byte) bool {
 	return !tooDeep(b, 4*maxDepth) && gjson.ValidBytes(b) && len(bytes.TrimSpace(b)) > 0
 }
 
-// ModelOf returns the model a body asks for, cut to what a row takes.
-func ModelOf(body []byte) string {
+// ModelOf returns the model a call asks for, cut to what a row takes: Gemini
+// names it in the path, all others in the body.
+func ModelOf(d Dialect, path string, body []byte) string {
+	if _, name, ok := strings.Cut(path, "/models/"); ok && (d == Gemini || d == Embeddings) {
+		name, _, _ = strings.Cut(name, ":")
+		return clip(name)
+	}
 	if tooDeep(body, maxDepth) || !utf8.Valid(body) {
 		return ""
 	}
@@ -216,5 +308,7 @@ func ModelOf(body []byte) string {
 	if model.Type != gjson.String {
 		return ""
 	}
-	return strings.ToValidUTF8(model.Str[:min(len(model.Str), 128)], "")
+	return clip(model.Str)
 }
+
+func clip(model string) string { return strings.ToValidUTF8(model[:min(len(model), 128)], "") }
