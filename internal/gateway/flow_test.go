@@ -222,11 +222,11 @@ func TestEachDenialIsExactlyOneRow(t *testing.T) {
 		{"not granted", "POST", "/openai/v1/chat/completions", smallBody, "allowlist", gate.ReasonNotGranted, 403},
 		{"private address", "GET", "/private/x", "", "address", gate.ReasonAddress, 403},
 		{"no key", "GET", "/keyless/x", "", "key", gate.ReasonNoKey, 403},
-		{"unpriced path", "POST", "/anthropic/v1/messages/batches", "{}", "budget", gate.ReasonUnpriced, 403},
-		{"files of the account", "GET", "/anthropic/v1/files", "", "budget", gate.ReasonUnpriced, 403},
-		{"array as body", "POST", "/anthropic/v1/messages", "[]", "budget", gate.ReasonUnreadBody, 400},
-		{"doubled key", "POST", "/anthropic/v1/messages", `{"max_tokens":1,"MAX_TOKENS":9}`, "budget", gate.ReasonUnreadBody, 400},
-		{"server tool", "POST", "/anthropic/v1/messages", `{"max_tokens":1,"tools":[{"type":"web_search_20250305","name":"web_search"}]}`, "budget", gate.ReasonUnbounded, 403},
+		{"unpriced path", "POST", "/anthropic/v1/messages/batches", "{}", "capability", gate.ReasonCapability, 403},
+		{"files of the account", "GET", "/anthropic/v1/files", "", "capability", gate.ReasonCapability, 403},
+		{"array as body", "POST", "/anthropic/v1/messages", "[]", "capability", gate.ReasonAmbiguous, 400},
+		{"doubled key", "POST", "/anthropic/v1/messages", `{"max_tokens":1,"MAX_TOKENS":9}`, "capability", gate.ReasonAmbiguous, 400},
+		{"server tool", "POST", "/anthropic/v1/messages", `{"max_tokens":1,"tools":[{"type":"web_search_20250305","name":"web_search"}]}`, "capability", gate.ReasonCapability, 403},
 	}
 	for i, c := range cases {
 		resp, body := r.do(r.overSocket(), c.method, "http://g"+c.path, c.body)

@@ -54,7 +54,7 @@ func (x *exchange) forward() {
 	ctx, cancel := context.WithCancelCause(x.r.Context())
 	defer cancel(nil)
 	defer context.AfterFunc(x.live.ctx, func() { cancel(context.Canceled) })()
-	if !x.req.Class.Early() {
+	if !x.req.Class.Early() || x.req.Hosted {
 		if err := x.await(ctx); err != nil {
 			x.end(x.logOrGone(err))
 			return

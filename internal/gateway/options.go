@@ -115,6 +115,7 @@ func (g *Gateway) gates() gate.Chain {
 		gate.Target{},
 		gate.Allowlist{},
 		gate.Address{Guard: g.o.Guard},
+		gate.Capability{},
 		gate.Key{},
 	}
 }

@@ -28,8 +28,11 @@ func (s Scope) Check() error {
 			return fmt.Errorf("%w: %s is not UTF-8 of at most %d bytes", ErrScope, id.name, maxID)
 		}
 	}
-	if max(len(s.Upstreams), len(s.Repos), len(s.RateLimits), len(s.ProtectRefs)) > maxList {
+	if max(len(s.Upstreams), len(s.Repos), len(s.RateLimits), len(s.ProtectRefs), len(s.Grants)) > maxList {
 		return fmt.Errorf("%w: a list has more than %d entries", ErrScope, maxList)
+	}
+	if err := checkGrants(s.Grants); err != nil {
+		return err
 	}
 	for _, l := range s.RateLimits {
 		if !(l.PerSecond > 0) || l.Burst < 1 {
@@ -51,6 +54,11 @@ func (s Scope) Within(parent Scope) error {
 	for _, r := range s.Repos {
 		if !slices.Contains(parent.Repos, r) {
 			return fmt.Errorf("%w: repository %q is not granted to the parent", ErrScope, r)
+		}
+	}
+	for _, g := range s.Grants {
+		if !slices.Contains(parent.Grants, g) {
+			return fmt.Errorf("%w: %q is not granted to the parent", ErrScope, g)
 		}
 	}
 	if !groupsWithin(s.Groups, parent.Groups) {
@@ -98,6 +106,7 @@ func (s Scope) clone() Scope {
 	s.Repos = slices.Clone(s.Repos)
 	s.RateLimits = slices.Clone(s.RateLimits)
 	s.ProtectRefs = slices.Clone(s.ProtectRefs)
+	s.Grants = slices.Clone(s.Grants)
 	if s.Groups != nil {
 		groups := slices.Clone(*s.Groups)
 		if groups == nil {

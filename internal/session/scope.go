@@ -19,6 +19,7 @@ type Scope struct {
 	Service     bool        `json:"service,omitempty"`        // a session of the host itself
 	Unattended  bool        `json:"unattended,omitempty"`     // nobody is there to answer
 	ProtectRefs []string    `json:"protected_refs,omitempty"` // branches no agent may write
+	Grants      []string    `json:"grants,omitempty"`         // what a model provider may do on its side; empty = nothing
 }
 
 // Budget bounds what a session may spend. Zero means the default limit, a

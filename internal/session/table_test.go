@@ -193,6 +193,10 @@ func TestMintRefuses(t *testing.T) {
 		"all groups under a narrow one":  {with(ok(Scope{}), func(s *Scope) { s.Groups = nil }), 1},
 		"a group the parent lacks":       {with(ok(Scope{}), func(s *Scope) { s.Groups = &[]string{"h"} }), 1},
 		"a larger budget":                {with(ok(Scope{}), func(s *Scope) { s.Budget.Tokens = 101 }), 1},
+		"a grant nobody knows":           {Scope{Grants: []string{"web_search"}}, 1},
+		"a beta grant without a value":   {Scope{Grants: []string{"beta:"}}, 1},
+		"a grant for every beta":         {Scope{Grants: []string{"beta:*"}}, 1},
+		"a grant the parent lacks":       {ok(Scope{Grants: []string{GrantMCP}}), 1},
 		"the default budget under a own": {with(ok(Scope{}), func(s *Scope) { s.Budget.Tokens = 0 }), 1},
 	}
 	for name, c := range cases {

@@ -42,6 +42,7 @@ type Request struct {
 	Body     []byte
 	Target   *url.URL
 	Class    upstream.Class
+	Hosted   bool // a granted capability acts at the provider: durable before egress
 }
 
 // Decision is the answer of a gate. The zero value denies.

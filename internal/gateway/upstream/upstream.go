@@ -33,6 +33,7 @@ type Upstream struct {
 	Base     *url.URL // canonical; for a Unix socket http://<name>.unix
 	Unix     string   // socket path, empty otherwise
 	Exempt   bool     // Base is a configured exemption of the dialer
+	Local    bool     // a model server of the user's own, by exact address
 	Models   []string
 	Auth     gatewayapi.Auth
 	Scripted bool

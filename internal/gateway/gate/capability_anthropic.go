@@ -1,0 +1,152 @@
+package gate
+
+import (
+	"strings"
+
+	"moeca/internal/session"
+	"moeca/internal/strictjson"
+)
+
+// The tables of the Messages dialect: https://docs.anthropic.com/en/api/messages
+// and the pages of its tools.
+
+func anthropicFields() map[string]string {
+	return map[string]string{
+		"model": "", "messages": "", "max_tokens": "", "system": "", "metadata": "", "stop_sequences": "", "stream": "", "temperature": "",
+		"top_p": "", "top_k": "", "tools": "", "tool_choice": "", "thinking": "", "service_tier": "", "output_config": "", "output_format": "",
+		"cache_control": "", "context_management": "", "speed": "", "inference_geo": "",
+		"mcp_servers": session.GrantMCP, "container": session.GrantCode,
+	}
+}
+
+// anthropicBlocks: blocks of earlier answers of a hosted tool need the grant of
+// that tool, because they ask the provider to take it up again.
+func anthropicBlocks() map[string]string {
+	return map[string]string{
+		"text": "", "image": "", "document": "", "tool_use": "", "tool_result": "", "thinking": "", "redacted_thinking": "", "search_result": "",
+		"compaction": "", "web_search_tool_result": session.GrantWebSearch, "web_fetch_tool_result": session.GrantWebFetch,
+		"code_execution_tool_result": session.GrantCode, "bash_code_execution_tool_result": session.GrantCode,
+		"text_editor_code_execution_tool_result": session.GrantCode, "container_upload": session.GrantFiles,
+		"mcp_tool_use": session.GrantMCP, "mcp_tool_result": session.GrantMCP,
+		"tool_search_tool_result": session.GrantTools, "tool_reference": session.GrantTools,
+	}
+}
+
+func anthropicSources() map[string]string {
+	return map[string]string{"base64": "", "text": "", "content": "", "url": session.GrantURL, "file": session.GrantFiles}
+}
+
+// anthropicTools: the families whose calls the provider answers itself. A name
+// is a family, an underscore and a date.
+func anthropicTools() map[string]string {
+	return map[string]string{
+		"bash": "", "text_editor": "", "computer": session.GrantComputer, "memory": "", // run by the client
+		"web_search": session.GrantWebSearch, "web_fetch": session.GrantWebFetch, "code_execution": session.GrantCode,
+		"tool_search_tool_regex": session.GrantTools, "tool_search_tool_bm25": session.GrantTools,
+	}
+}
+
+func (n *needs) anthropic(doc strictjson.Document) {
+	n.fields(doc, anthropicFields())
+	doc.Each(func(key string, v strictjson.Document) bool {
+		switch folded(key) {
+		case "tools":
+			n.list(v, "tools", n.anthropicTool)
+		case "system":
+			n.anthropicContent(v)
+		case "messages":
+			n.list(v, "messages", func(message strictjson.Document) { n.member(message, "content", n.anthropicContent) })
+		}
+		return true
+	})
+}
+
+func (n *needs) anthropicTool(tool strictjson.Document) {
+	n.member(tool, "type", func(v strictjson.Document) {
+		if v.IsNull() {
+			return
+		}
+		kind, _ := v.Text()
+		switch family := dated(kind); {
+		case kind == "custom":
+		case kind == "mcp_toolset":
+			n.want(session.GrantMCP, "tool mcp_toolset")
+		case family == "":
+			n.refuse("the tool type " + clip(kind))
+		default:
+			n.typed(anthropicTools(), family, "tool")
+		}
+	})
+}
+
+// dated returns the family of "family_20250305", or nothing.
+func dated(kind string) string {
+	i := strings.LastIndexByte(kind, '_')
+	if i < 0 || len(kind)-i != 9 || strings.Trim(kind[i+1:], "0123456789") != "" {
+		return ""
+	}
+	return kind[:i]
+}
+
+// anthropicContent walks a text or a list of blocks.
+func (n *needs) anthropicContent(v strictjson.Document) {
+	if _, text := v.Text(); text || v.IsNull() {
+		return
+	}
+	n.list(v, "content", n.anthropicBlock)
+}
+
+func (n *needs) anthropicBlock(block strictjson.Document) {
+	kind := ""
+	block.Each(func(key string, v strictjson.Document) bool {
+		switch folded(key) {
+		case "type":
+			kind, _ = v.Text()
+		case "source":
+			n.anthropicSource(v)
+		case "content":
+			if !hosted(kind) {
+				n.anthropicContent(v)
+			}
+		case "file_id":
+			n.want(session.GrantFiles, "file_id")
+		}
+		return true
+	})
+	if kind != "server_tool_use" {
+		n.typed(anthropicBlocks(), kind, "content")
+		return
+	}
+	name, _ := block.String("name")
+	switch name {
+	case "bash_code_execution", "text_editor_code_execution":
+		name = "code_execution"
+	}
+	n.typed(anthropicTools(), name, "use of the tool")
+}
+
+// hosted: results of hosted tools have content of their own shape; they need
+// the grant of the tool and are not looked into.
+func hosted(kind string) bool {
+	return anthropicBlocks()[kind] != "" && kind != "container_upload" && kind != "mcp_tool_result"
+}
+
+func (n *needs) anthropicSource(source strictjson.Document) {
+	if _, text := source.Text(); text {
+		return // of a search result: where a text was found, for citations
+	}
+	source.Each(func(key string, v strictjson.Document) bool {
+		switch folded(key) {
+		case "type":
+			kind, _ := v.Text()
+			n.typed(anthropicSources(), kind, "source")
+		case "url":
+			n.source(v, "source url")
+		case "file_id":
+			n.want(session.GrantFiles, "source file_id")
+		case "content":
+			n.anthropicContent(v)
+		}
+		return true
+	})
+}

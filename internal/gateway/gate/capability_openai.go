@@ -1,0 +1,169 @@
+package gate
+
+import (
+	"strings"
+
+	"moeca/internal/session"
+	"moeca/internal/strictjson"
+)
+
+// The tables of the two OpenAI dialects, Chat Completions and Responses:
+// https://platform.openai.com/docs/api-reference
+
+func openAIChatFields() map[string]string {
+	return map[string]string{
+		"model": "", "messages": "", "max_tokens": "", "max_completion_tokens": "", "temperature": "", "top_p": "", "n": "", "stop": "",
+		"stream": "", "stream_options": "", "presence_penalty": "", "frequency_penalty": "", "logit_bias": "", "logprobs": "",
+		"top_logprobs": "", "user": "", "seed": "", "tools": "", "tool_choice": "", "parallel_tool_calls": "", "functions": "",
+		"function_call": "", "response_format": "", "reasoning_effort": "", "verbosity": "", "prediction": "", "metadata": "",
+		"modalities": "", "service_tier": "", "prompt_cache_key": "", "prompt_cache_retention": "", "safety_identifier": "",
+		"store": session.GrantState, "audio": session.GrantAudio, "web_search_options": session.GrantWebSearch,
+	}
+}
+
+func openAIResponseFields() map[string]string {
+	return map[string]string{
+		"model": "", "input": "", "instructions": "", "max_output_tokens": "", "max_tool_calls": "", "temperature": "", "top_p": "",
+		"stream": "", "stream_options": "", "user": "", "tools": "", "tool_choice": "", "parallel_tool_calls": "", "text": "",
+		"reasoning": "", "truncation": "", "metadata": "", "service_tier": "", "prompt_cache_key": "", "prompt_cache_retention": "",
+		"safety_identifier": "", "top_logprobs": "", "include": "", "store": session.GrantState, "background": session.GrantState,
+		"previous_response_id": session.GrantState, "conversation": session.GrantState, "prompt": session.GrantState,
+	}
+}
+
+func openAIEmbeddingFields() map[string]string {
+	return map[string]string{"model": "", "input": "", "encoding_format": "", "dimensions": "", "user": ""}
+}
+
+func openAITools() map[string]string {
+	return map[string]string{
+		"function": "", "custom": "", "local_shell": "", "apply_patch": "", // run by the client
+		"web_search": session.GrantWebSearch, "web_search_preview": session.GrantWebSearch,
+		"file_search": session.GrantFiles, "code_interpreter": session.GrantCode, "shell": session.GrantCode,
+		"image_generation": session.GrantImages, "mcp": session.GrantMCP, "tool_search": session.GrantTools,
+		"computer": session.GrantComputer, "computer_use_preview": session.GrantComputer,
+	}
+}
+
+// openAIItems: what may stand in messages and input, by its type.
+func openAIItems() map[string]string {
+	return map[string]string{
+		"message": "", "text": "", "refusal": "", "image_url": "", "file": "", "input_text": "", "output_text": "", "input_image": "", "input_file": "",
+		"summary_text": "", "reasoning_text": "", "function_call": "", "function_call_output": "", "custom_tool_call": "", "custom_tool_call_output": "",
+		"reasoning": "", "local_shell_call": "", "local_shell_call_output": "", "apply_patch_call": "", "apply_patch_call_output": "", "compaction": "",
+		"input_audio": session.GrantAudio, "item_reference": session.GrantState,
+		"computer_call": session.GrantComputer, "computer_call_output": session.GrantComputer, "computer_screenshot": session.GrantComputer,
+		"web_search_call": session.GrantWebSearch, "file_search_call": session.GrantFiles, "code_interpreter_call": session.GrantCode,
+		"shell_call": session.GrantCode, "shell_call_output": session.GrantCode, "image_generation_call": session.GrantImages,
+		"mcp_list_tools": session.GrantMCP, "mcp_call": session.GrantMCP, "mcp_approval_request": session.GrantMCP, "mcp_approval_response": session.GrantMCP,
+		"tool_search_call": session.GrantTools, "tool_search_output": session.GrantTools,
+	}
+}
+
+// openAIIncludes: what may be asked to be added to an answer.
+func openAIIncludes() map[string]string {
+	return map[string]string{
+		"reasoning.encrypted_content": "", "message.output_text.logprobs": "", "message.input_image.image_url": "",
+		"web_search_call.results": session.GrantWebSearch, "web_search_call.action.sources": session.GrantWebSearch,
+		"file_search_call.results": session.GrantFiles, "code_interpreter_call.outputs": session.GrantCode,
+		"computer_call_output.output.image_url": session.GrantComputer,
+	}
+}
+
+func (n *needs) openAIChat(doc strictjson.Document) {
+	n.fields(doc, openAIChatFields())
+	n.member(doc, "tools", n.openAITools)
+	n.member(doc, "messages", func(v strictjson.Document) { n.list(v, "messages", n.openAIItem) })
+	n.member(doc, "modalities", n.modalities)
+}
+
+// openAIResponses: an answer is kept for weeks unless the request says
+// otherwise, so saying nothing is asking for it.
+func (n *needs) openAIResponses(doc strictjson.Document) {
+	n.fields(doc, openAIResponseFields())
+	n.member(doc, "tools", n.openAITools)
+	n.member(doc, "input", n.openAIContent)
+	n.member(doc, "instructions", n.openAIContent)
+	n.member(doc, "include", func(v strictjson.Document) {
+		v.Each(func(_ string, one strictjson.Document) bool {
+			name, _ := one.Text()
+			n.typed(openAIIncludes(), name, "include")
+			return true
+		})
+	})
+	if store, err := doc.Field("store"); !n.open && (err != nil || !store.Exists() || store.IsNull()) {
+		n.want(session.GrantState, `a call without "store": false`)
+	}
+}
+
+func (n *needs) openAITools(v strictjson.Document) {
+	n.list(v, "tools", func(tool strictjson.Document) {
+		kind, _ := tool.String("type")
+		if i := len(kind) - 11; i > 0 && dateTail(kind[i:]) {
+			kind = kind[:i]
+		}
+		n.typed(openAITools(), kind, "tool")
+	})
+}
+
+// dateTail: "_2025_03_11", as some tools have it.
+func dateTail(s string) bool {
+	return len(s) == 11 && s[0] == '_' && s[5] == '_' && s[8] == '_' && strings.Trim(s, "0123456789_") == ""
+}
+
+func (n *needs) modalities(v strictjson.Document) {
+	v.Each(func(_ string, one strictjson.Document) bool {
+		switch kind, _ := one.Text(); strings.ToLower(kind) {
+		case "text":
+		case "audio":
+			n.want(session.GrantAudio, "modality audio")
+		case "image":
+			n.want(session.GrantImages, "modality image")
+		default:
+			n.refuse("the modality " + clip(kind))
+		}
+		return true
+	})
+}
+
+// openAIContent is a text or a list of items.
+func (n *needs) openAIContent(v strictjson.Document) {
+	if _, text := v.Text(); text || v.IsNull() {
+		return
+	}
+	n.list(v, "content", n.openAIItem)
+}
+
+// openAIItem judges a message, an item or a part of one. Arguments of calls are
+// texts and stay closed.
+func (n *needs) openAIItem(item strictjson.Document) {
+	item.Each(func(key string, v strictjson.Document) bool {
+		switch name := folded(key); name {
+		case "type":
+			kind, _ := v.Text()
+			n.typed(openAIItems(), kind, "content")
+		case "content", "summary":
+			n.openAIContent(v)
+		case "output":
+			if v.IsObject() {
+				n.openAIItem(v)
+			} else {
+				n.openAIContent(v)
+			}
+		case "image_url", "file_url":
+			n.source(v, name)
+			n.member(v, "url", func(v strictjson.Document) { n.source(v, name) })
+		case "file":
+			n.openAIItem(v)
+		case "file_id":
+			if !off(v) {
+				n.want(session.GrantFiles, "file_id")
+			}
+		case "audio", "input_audio":
+			if !off(v) {
+				n.want(session.GrantAudio, name)
+			}
+		}
+		return true
+	})
+}
