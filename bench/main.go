@@ -47,10 +47,18 @@ type results struct {
 
 func main() {
 	native.Init()
-	only := flag.String("only", "", "measure only ids that begin with this")
+	only := flag.String("only", "", "measure only this id, or only this part of it")
 	windows := flag.Int("windows", 7, "interleaved windows of each measurement")
 	bin := flag.String("bin", "bin", "directory of the programs")
+	as := flag.String("as", "", "be one of the processes under measurement")
 	flag.Parse()
+	if *as != "" {
+		if err := beChild(*as, flag.Args()); err != nil {
+			fmt.Fprintf(os.Stderr, "bench %s: %v\n", *as, err)
+			os.Exit(1)
+		}
+		return
+	}
 	if err := run(*only, *windows, *bin); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
@@ -73,13 +81,18 @@ func run(only string, windows int, bin string) error {
 		id      string
 		measure func(context.Context) ([]row, error)
 	}{
+		{"P1", b.addedLatency},
+		{"P2", b.firstByte},
+		{"P3 P4", b.perCore},
+		{"P5", b.appendRows},
+		{"P6", b.verifyRows},
 		{"P7-native", b.nativeStart},
 		{"P7-docker", b.dockerStart},
 		{"P8", b.firstRequest},
 		{"P10", b.snapshotAndDiff},
 		{"P10-list", b.listTasks},
 	} {
-		if !strings.HasPrefix(m.id, only) {
+		if !chosen(m.id, only) {
 			continue
 		}
 		fmt.Fprintf(os.Stderr, "measuring %s\n", m.id)
@@ -92,6 +105,17 @@ func run(only string, windows int, bin string) error {
 	}
 	print(r)
 	return write(r, only == "")
+}
+
+// chosen says whether a measurement gives rows of the id only, or is that part.
+func chosen(ids, only string) bool {
+	for id := range strings.FieldsSeq(ids) {
+		row, _, _ := strings.Cut(id, "-")
+		if only == "" || only == id || only == row {
+			return true
+		}
+	}
+	return false
 }
 
 func machine() map[string]string {
@@ -140,6 +164,7 @@ func write(r results, whole bool) error {
 type bench struct {
 	bin, dir string
 	windows  int
+	names    int // of path
 }
 
 // sample is a series of durations.
