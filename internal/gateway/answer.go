@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"strings"
 	"time"
 
 	"moeca/internal/audit"
@@ -85,12 +84,12 @@ type answerBody struct {
 	broken  error // it did not
 }
 
-func (x *exchange) newAnswerBody(resp *http.Response, alive func()) *answerBody {
+func (x *exchange) newAnswerBody(resp *http.Response, clean *scrub.Filter, alive func()) *answerBody {
 	b := &answerBody{
 		resp: resp, src: resp.Body, status: resp.StatusCode, alive: alive,
 		meter: usage.New(x.dialect, resp.Header.Get("Content-Type")), capture: audit.NewCapture(x.g.limits.CaptureBytes),
 	}
-	b.clean = scrub.NewReader(resp.Body, x.req.Upstream.Key.Open())
+	b.clean = scrub.NewReader(resp.Body, clean)
 	return b
 }
 
@@ -115,21 +114,4 @@ func (b *answerBody) Close() error {
 	err := b.src.Close()
 	b.resp.Trailer = nil
 	return err
-}
-
-// scrubHeaders replaces the secret in every value and drops a header whose
-// name holds it.
-func scrubHeaders(h http.Header, secret string) {
-	if secret == "" {
-		return
-	}
-	for name, values := range h {
-		if strings.Contains(strings.ToLower(name), strings.ToLower(secret)) {
-			delete(h, name)
-			continue
-		}
-		for i, v := range values {
-			values[i] = scrub.String(v, secret)
-		}
-	}
 }

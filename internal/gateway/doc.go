@@ -24,8 +24,9 @@
 //
 // # Invariants
 //
-//   - I2 the key is put into exactly one header of exactly one request, and
-//     replaced wherever an answer carries it back.
+//   - I2 the key is put into exactly one header of exactly one request; this
+//     key and all others are replaced wherever an answer carries one back, in
+//     the forms that package scrub lists, and the outcome row counts it.
 //   - I3 no byte goes upstream before its row is queued; no byte of an answer
 //     reaches the caller before that row is durable; 1xx answers of the
 //     upstream are dropped for that reason.

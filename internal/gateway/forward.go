@@ -123,8 +123,9 @@ func (x *exchange) modify(resp *http.Response, alive func()) error {
 	resp.Header.Del("Content-Encoding")
 	resp.Trailer = nil
 	dropAnswerHeaders(resp.Header)
-	scrubHeaders(resp.Header, x.req.Upstream.Key.Open())
-	x.answer = x.newAnswerBody(resp, alive)
+	clean := x.g.scrubs.get(x.g.o.Upstreams, x.req.Upstream.Key).Filter()
+	scrubHeaders(resp.Header, clean)
+	x.answer = x.newAnswerBody(resp, clean, alive)
 	resp.Body = x.answer
 	return nil
 }

@@ -76,6 +76,7 @@ type Gateway struct {
 	transport http.RoundTripper
 	idle      func() // closes idle upstream connections
 	hosts     hostList
+	scrubs    scrubs
 
 	mu     sync.Mutex
 	lives  map[string]*live

@@ -7,7 +7,6 @@ import (
 
 	"moeca/internal/audit"
 	"moeca/internal/gateway/gate"
-	"moeca/internal/gateway/scrub"
 	"moeca/internal/session"
 )
 
@@ -99,8 +98,11 @@ func (x *exchange) queueOutcome(result string) {
 		x.cause = x.answer.broken
 	}
 	if x.cause != nil {
-		text := scrub.String(x.cause.Error(), x.req.Upstream.Key.Open())
+		text := x.g.scrubs.get(x.g.o.Upstreams, x.req.Upstream.Key).String(x.cause.Error())
 		r.Attrs = append(r.Attrs, audit.Attr{Key: "cause", Value: audit.Clip(text, 512)})
+	}
+	if x.answer != nil && x.answer.clean.Hits() > 0 {
+		r.Attrs = append(r.Attrs, audit.Attr{Key: "scrubbed", Value: strconv.FormatInt(x.answer.clean.Hits(), 10)})
 	}
 	if x.lease != nil && !known {
 		r.Attrs = append(r.Attrs, audit.Attr{Key: "usage", Value: "unknown"})

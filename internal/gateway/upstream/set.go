@@ -23,8 +23,9 @@ type Set struct {
 	guard *netguard.Guard
 	now   func() time.Time
 
-	mu sync.RWMutex
-	by map[string]*Upstream
+	mu      sync.RWMutex
+	by      map[string]*Upstream
+	version int64 // of by
 }
 
 // NewSet returns an empty set that keeps the exemptions of guard in step.
@@ -58,6 +59,26 @@ func (s *Set) List() []gatewayapi.Provider {
 	return out
 }
 
+// Version changes whenever the set does.
+func (s *Set) Version() int64 {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.version
+}
+
+// Keys returns every key that is set, for whoever must recognise them, and the
+// version of the set they are from.
+func (s *Set) Keys() (keys []secret.Value, version int64) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for _, u := range s.by {
+		if !u.Key.Empty() {
+			keys = append(keys, u.Key)
+		}
+	}
+	return keys, s.version
+}
+
 // Used notes that the key was used now.
 func (s *Set) Used(name string) {
 	s.mu.Lock()
@@ -80,6 +101,7 @@ func (c *Change) Apply() error {
 	c.set.mu.Lock()
 	defer c.set.mu.Unlock()
 	c.apply(c.set.by)
+	c.set.version++
 	return c.set.exempt()
 }
 
