@@ -1,0 +1,216 @@
+package price
+
+import (
+	"bytes"
+	"cmp"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"moeca/internal/gateway/gatewayapi"
+)
+
+// ErrInvalid is wrapped by every refusal of a row.
+var ErrInvalid = errors.New("price: invalid row")
+
+const (
+	maxRows  = 4096
+	maxPrice = 100_000 // USD; ten thousand times what anything costs
+)
+
+//go:embed prices.json
+var shipped []byte
+
+// Table is the price table.
+type Table struct {
+	source, read string
+
+	mu   sync.RWMutex
+	rows map[gatewayapi.PriceKey]entry
+}
+
+type entry struct {
+	wire gatewayapi.Price
+	row  row
+}
+
+// NewTable returns the table that is shipped.
+func NewTable() (*Table, error) {
+	var file gatewayapi.Prices
+	d := json.NewDecoder(bytes.NewReader(shipped))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&file); err != nil {
+		return nil, fmt.Errorf("price: shipped table: %w", err)
+	}
+	t := &Table{source: file.Source, read: file.Read, rows: map[gatewayapi.PriceKey]entry{}}
+	c, err := t.Plan(gatewayapi.PricePatch{Set: file.Prices})
+	if err != nil {
+		return nil, fmt.Errorf("price: shipped table: %w", err)
+	}
+	c.Apply()
+	return t, nil
+}
+
+// List returns the rows in order of their keys.
+func (t *Table) List() gatewayapi.Prices {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	out := gatewayapi.Prices{Source: t.source, Read: t.read, Prices: make([]gatewayapi.Price, 0, len(t.rows))}
+	for _, e := range t.rows {
+		out.Prices = append(out.Prices, e.wire)
+	}
+	slices.SortFunc(out.Prices, func(a, b gatewayapi.Price) int {
+		return cmp.Or(cmp.Compare(a.Upstream, b.Upstream), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Model, b.Model), cmp.Compare(a.UpTo, b.UpTo))
+	})
+	return out
+}
+
+// Quote returns the tariff of a model at an upstream.
+func (t *Table) Quote(upstream, kind, model string) (Quote, bool) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	best, rank := gatewayapi.PriceKey{}, -1
+	for k := range t.rows {
+		if r := rankOf(k, upstream, kind, model); r > rank {
+			best, rank = k, r
+		}
+	}
+	if rank < 0 {
+		return Quote{}, false
+	}
+	var q Quote
+	for k, e := range t.rows {
+		if best.UpTo = k.UpTo; k == best {
+			q.steps = append(q.steps, e.row)
+		}
+	}
+	sortSteps(q.steps)
+	return q, true
+}
+
+// rankOf says how well a row fits, negative for not at all: by name before by
+// kind, then the longer name, then the whole name before a beginning.
+func rankOf(k gatewayapi.PriceKey, upstream, kind, model string) int {
+	if k.Upstream != "" && k.Upstream != upstream || k.Kind != "" && k.Kind != kind {
+		return -1
+	}
+	name, open := strings.CutSuffix(k.Model, "*")
+	rest, ok := strings.CutPrefix(model, name)
+	if !ok || !open && rest != "" && !snapshot.MatchString(rest) {
+		return -1
+	}
+	rank := 8 * len(name)
+	if !open {
+		rank += 4
+	}
+	if k.Kind != "" {
+		rank++
+	}
+	if k.Upstream != "" {
+		rank += 8 * (maxModel + 1)
+	}
+	return rank
+}
+
+// snapshot is what providers put after a name to pin one version of a model.
+var snapshot = regexp.MustCompile(`^[-@](latest|[0-9]{3,8}|[0-9]{4}-[0-9]{2}-[0-9]{2})$`)
+
+// Change is a planned change.
+type Change struct {
+	table *Table
+	rows  map[gatewayapi.PriceKey]entry
+}
+
+// Plan checks a patch against the table.
+func (t *Table) Plan(p gatewayapi.PricePatch) (*Change, error) {
+	t.mu.RLock()
+	rows := maps.Clone(t.rows)
+	t.mu.RUnlock()
+	for _, k := range p.Remove {
+		if _, ok := rows[k]; !ok {
+			return nil, fmt.Errorf("%w: there is no row for model %q of %q %q up to %d to remove", ErrInvalid, k.Model, k.Kind, k.Upstream, k.UpTo)
+		}
+		delete(rows, k)
+	}
+	for _, w := range p.Set {
+		r, err := parse(w)
+		if err != nil {
+			return nil, fmt.Errorf("%w: model %.140q: %v", ErrInvalid, w.Model, err)
+		}
+		rows[w.Key()] = entry{w, r}
+	}
+	if len(rows) > maxRows {
+		return nil, fmt.Errorf("%w: more than %d rows", ErrInvalid, maxRows)
+	}
+	return &Change{t, rows}, nil
+}
+
+// Apply makes the change.
+func (c *Change) Apply() {
+	c.table.mu.Lock()
+	defer c.table.mu.Unlock()
+	c.table.rows = c.rows
+}
+
+const maxModel = 128
+
+// parse reads a row and fills what it leaves out.
+func parse(w gatewayapi.Price) (r row, err error) {
+	switch name := strings.TrimSuffix(w.Model, "*"); {
+	case len(w.Model) > maxModel || !utf8.ValidString(w.Model) || strings.Contains(name, "*"):
+		return r, errors.New("the name is not a name of at most 128 bytes, or its beginning and *")
+	case w.Upstream == "" && (name == "" || w.Kind == ""):
+		return r, errors.New("name the provider, or its kind and the model")
+	case len(w.Upstream) > maxModel || len(w.Kind) > maxModel:
+		return r, errors.New("the provider's name is too long")
+	case w.UpTo < 0:
+		return r, errors.New("up_to is negative")
+	}
+	if r.upTo = w.UpTo; r.upTo == 0 {
+		r.upTo = math.MaxInt64
+	}
+	var errs []error
+	read := func(name, s string, otherwise int64) int64 {
+		if s == "" && otherwise >= 0 {
+			return otherwise
+		}
+		n, err := Parse(s)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", name, err))
+		}
+		return n
+	}
+	r.input, r.output = read("input", w.Input, -1), read("output", w.Output, -1)
+	r.cacheRead = read("cache_read", w.CacheRead, r.input)
+	r.write5m = read("cache_write_5m", w.CacheWrite5m, r.input)
+	r.write1h = read("cache_write_1h", w.CacheWrite1h, r.write5m)
+	r.audioIn, r.imageIn = read("audio_input", w.AudioInput, r.input), read("image_input", w.ImageInput, r.input)
+	r.reasoning = read("reasoning", w.Reasoning, r.output)
+	r.audioOut, r.imageOut = read("audio_output", w.AudioOutput, r.output), read("image_output", w.ImageOutput, r.output)
+	r.search, r.searches = read("search", w.Search, 0), w.Search != ""
+	return r, errors.Join(errs...)
+}
+
+var decimal = regexp.MustCompile(`^([0-9]{1,6})(?:\.([0-9]{1,9}))?$`)
+
+// Parse reads an amount in USD as 1e-9 USD.
+func Parse(usd string) (nano int64, err error) {
+	m := decimal.FindStringSubmatch(usd)
+	if m == nil {
+		return 0, fmt.Errorf(`%.40q is not an amount in USD; write it like "3.75", with at most nine places`, usd)
+	}
+	nano, err = strconv.ParseInt(m[1]+(m[2] + "000000000")[:9], 10, 64)
+	if err == nil && nano > maxPrice*1_000_000_000 {
+		err = fmt.Errorf("%s is more than %d USD", usd, maxPrice)
+	}
+	return nano, err
+}
