@@ -29,13 +29,14 @@ func TestUpstreamSeesTheKeyAndNothingOfTheCaller(t *testing.T) {
 		"in many places": {
 			"X-Api-Key", r.token, "X-Custom", "x" + r.token, "Cookie", "a=b", "Proxy-Authorization", "Basic eDp5", "X-Forwarded-For", "1.2.3.4",
 			"Forwarded", "for=1.2.3.4", "Via", "1.1 x", "X-Real-Ip", "1.2.3.4", "X-Moeca-Run", "other", "Private-Token", "glpat", "X-Amz-Security-Token", "x",
-			"X-Http-Method-Override", "DELETE", "X-Auth-Email", "a@b",
+			"X-Http-Method-Override", "DELETE", "X-Auth-Email", "a@b", "Dpop", "eyJ", "Cf-Access-Jwt-Assertion", "eyJ", "Ocp-Apim-Subscription-Key", "sk-azure",
+			"X-Functions-Key", "sk-f", "X-Ms-Client-Principal", "eyJ", "X-Ssl-Client-Cert", "eyJ",
 		},
 		"removed by connection": {"Authorization", "Bearer " + r.token, "X-Api-Key", "sk-mine", "Connection", "x-api-key, close"},
 		"own key beside it":     {"X-Moeca-Session", r.token, "X-Api-Key", "sk-agents-own-account", "Authorization", "Bearer sk-other", "X-Goog-Api-Key", "AIza"},
 	} {
 		before := len(r.calls())
-		resp, body := r.do(http.DefaultClient, "POST", "http://"+r.addr+"/anthropic/v1/messages?beta=true&key=sk-query&access_token=t&api%5Fkey=z&page=2", smallBody, header...)
+		resp, body := r.do(http.DefaultClient, "POST", "http://"+r.addr+"/anthropic/v1/messages?beta=true&key=sk-query&access_token=t&api%5Fkey=z&apiSecret=s&subscription-key=k&page=2&pageToken=n", smallBody, header...)
 		if resp.StatusCode != 200 || body != messageAnswer {
 			t.Fatalf("%s: %d %s", name, resp.StatusCode, body)
 		}
@@ -47,14 +48,14 @@ func TestUpstreamSeesTheKeyAndNothingOfTheCaller(t *testing.T) {
 		if v := got.Header["X-Api-Key"]; len(v) != 1 || v[0] != theKey {
 			t.Errorf("%s: upstream got key %q", name, v)
 		}
-		if got.URI != "/v1/messages?beta=true&page=2" || string(got.Body) != smallBody {
+		if got.URI != "/v1/messages?beta=true&page=2&pageToken=n" || string(got.Body) != smallBody {
 			t.Errorf("%s: upstream got %s %s", name, got.URI, got.Body)
 		}
 		if got.Header.Get("Accept-Encoding") != "identity" {
 			t.Errorf("%s: accepts %q", name, got.Header.Get("Accept-Encoding"))
 		}
 		dump := fmt.Sprint(got.Header, got.URI)
-		for _, leak := range []string{r.token, r.client.ID, session.TokenPrefix, "Cookie", "Forwarded", "1.2.3.4", "sk-", "Authorization", "X-Moeca", "Private-Token", "Amz", "Override", "X-Auth", "AIza"} {
+		for _, leak := range []string{r.token, r.client.ID, session.TokenPrefix, "Cookie", "Forwarded", "1.2.3.4", "sk-", "Authorization", "X-Moeca", "Private-Token", "Amz", "Override", "X-Auth", "AIza", "eyJ"} {
 			if strings.Contains(strings.ReplaceAll(dump, theKey, ""), leak) {
 				t.Errorf("%s: upstream sees %q: %s", name, leak, dump)
 			}

@@ -48,11 +48,16 @@ func carries(values []string, token string) bool {
 }
 
 // isCredentialHeader goes by the words that name credentials in the headers of
-// every API we know; no header that carries content contains one of them.
+// every API we know; no header that carries content contains one of them. Of
+// the headers that end in "key", one is content.
 func isCredentialHeader(name string) bool {
 	name = strings.ToLower(name)
+	if strings.HasSuffix(name, "key") && name != "idempotency-key" {
+		return true
+	}
 	for _, word := range [...]string{
-		"authorization", "api-key", "apikey", "api_key", "token", "cookie", "secret", "password", "credential", "signature", "access-key", "auth-key", "x-auth",
+		"authorization", "api-key", "apikey", "api_key", "token", "cookie", "secret", "password", "passwd", "passphrase", "credential", "signature",
+		"access-key", "auth-key", "x-auth", "bearer", "jwt", "assertion", "dpop", "client-cert", "principal",
 	} {
 		if strings.Contains(name, word) {
 			return true

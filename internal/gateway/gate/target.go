@@ -96,7 +96,8 @@ func CredentialQuery(name string) bool {
 	}
 	for _, part := range [...]string{
 		"apikey", "accesstoken", "authtoken", "oauthtoken", "idtoken", "refreshtoken", "sessiontoken", "securitytoken", "privatetoken",
-		"clientsecret", "accesskey", "credential", "xamzsignature", "googlesignature", "moecasession",
+		"apitoken", "bearer", "usertoken", "jwt", "assertion", "secret", "password", "passphrase", "privatekey", "subscriptionkey",
+		"accesskey", "credential", "xamzsignature", "googlesignature", "moecasession",
 	} {
 		if strings.Contains(name, part) {
 			return true
