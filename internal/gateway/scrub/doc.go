@@ -7,7 +7,9 @@
 // A Set is made from all keys the gateway holds, not only from the injected one.
 // It looks for each in these forms (form.go):
 //
-//	raw                       sk-ant-…; also the password of "user:password"
+//	raw                       sk-ant-…; of "user:password" or "id:secret:token"
+//	                          also each piece but the first, which is no secret,
+//	                          and the credential that Basic makes of the whole
 //	hex                       lower or upper case, two digits per byte
 //	base64, standard and URL  wherever in a longer text the key begins, that is
 //	                          at each of three offsets, padded or not; so
@@ -52,7 +54,7 @@
 // separators (MIME base64, hex dumps), reversed or otherwise reordered, changed
 // in case, in other alphabets (base32, base85, UTF-16, HTML entities, \xXX,
 // quoted-printable), in two layers of percent or JSON escapes, in base64 of
-// base64, or in part: at the ends of a base64 form up to four bits of the first
+// base64 (but of a Basic credential it is), or in part: at the ends of a base64 form up to four bits of the first
 // and the last byte stay readable. Keys shorter than Min are not looked for;
 // the gateway takes none.
 //

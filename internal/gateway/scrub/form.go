@@ -48,12 +48,15 @@ func (s *Set) Holds(key string) bool {
 	return ok || len(key) < Min
 }
 
-// parts: the key, and the password alone where it is "user:password".
+// parts: the key; and of "user:password" or "id:secret:token" what its Basic
+// credential holds, all behind the first colon, and each piece of that.
 func parts(key string) []string {
-	if _, password, ok := strings.Cut(key, ":"); ok && len(password) >= Min {
-		return []string{key, password}
+	all := []string{key}
+	if _, rest, ok := strings.Cut(key, ":"); ok {
+		all = append(all, base64.RawStdEncoding.EncodeToString([]byte(key)), rest)
+		all = append(all, strings.Split(rest, ":")...)
 	}
-	return []string{key}
+	return slices.DeleteFunc(all, func(part string) bool { return len(part) < Min })
 }
 
 // forms returns the texts that carry a key.

@@ -15,6 +15,8 @@ const (
 	key   = "sk-ant-aab-aaab-SECRET/+1"
 	other = "0123456789abcdef0123456789abcdef"
 	basic = "ann@example.com:ATATT3xFfGF0-9"
+
+	signer = "AKIDEXAM:wJalrXUtnFEM:IQoJb3JpZ2lu"
 )
 
 func clean(s *Set, chunks ...string) string {
@@ -49,7 +51,7 @@ func escaped(s string) string {
 }
 
 func TestEveryFormIsReplaced(t *testing.T) {
-	set := New(key, other, basic)
+	set := New(key, other, basic, signer)
 	std, raw := base64.StdEncoding, base64.RawURLEncoding
 	for name, text := range map[string]string{
 		"as it is":                      key,
@@ -69,6 +71,10 @@ func TestEveryFormIsReplaced(t *testing.T) {
 		"the Basic credential":          "Basic " + std.EncodeToString([]byte(basic)),
 		"its password":                  "token ATATT3xFfGF0-9.",
 		"its password in another Basic": "Basic " + std.EncodeToString([]byte("x:ATATT3xFfGF0-9")),
+		"hex of the Basic credential":   hex.EncodeToString([]byte("Basic " + std.EncodeToString([]byte(basic)))),
+		"base64 of that credential":     std.EncodeToString([]byte("Basic " + std.EncodeToString([]byte(basic)))),
+		"a piece of three":              "X-Amz-Security-Token: " + signer[len(signer)-12:],
+		"another piece of three":        "secret " + signer[9:21] + " end",
 		"percent where needed":          url.QueryEscape(key),
 		"percent in a path":             url.PathEscape(key),
 		"percent everywhere":            percent(key, same),
