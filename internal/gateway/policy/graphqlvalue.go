@@ -1,0 +1,191 @@
+package policy
+
+import (
+	"strings"
+
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"moeca/internal/strictjson"
+)
+
+// number stands for a value that is neither text, list, object nor null:
+// decisions go by names and ids, which are text.
+type number string
+
+// arguments resolves the arguments of a field: literals, variables, defaults.
+func (g *graphQL) arguments(o *ast.OperationDefinition, f *ast.Field) (map[string]any, error) {
+	out := map[string]any{}
+	for _, a := range f.Arguments {
+		if _, twice := out[a.Name]; twice {
+			return nil, unclear("the argument %.64q stands twice", a.Name)
+		}
+		v, err := g.resolve(o, a.Value)
+		if err != nil {
+			return nil, err
+		}
+		out[a.Name] = v
+	}
+	return out, nil
+}
+
+func (g *graphQL) resolve(o *ast.OperationDefinition, v *ast.Value) (any, error) {
+	switch v.Kind {
+	case ast.Variable:
+		return g.variable(o, v.Raw)
+	case ast.StringValue, ast.BlockValue, ast.EnumValue:
+		return v.Raw, nil
+	case ast.NullValue:
+		return nil, nil
+	case ast.ListValue:
+		list := []any{}
+		for _, c := range v.Children {
+			e, err := g.resolve(o, c.Value)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, e)
+		}
+		return list, nil
+	case ast.ObjectValue:
+		object := map[string]any{}
+		for _, c := range v.Children {
+			if _, twice := object[c.Name]; twice {
+				return nil, unclear("the field %.64q stands twice", c.Name)
+			}
+			e, err := g.resolve(o, c.Value)
+			if err != nil {
+				return nil, err
+			}
+			object[c.Name] = e
+		}
+		return object, nil
+	}
+	return number(v.Raw), nil
+}
+
+// variable is the value sent for a declared variable, else its default.
+func (g *graphQL) variable(o *ast.OperationDefinition, name string) (any, error) {
+	var def *ast.VariableDefinition
+	for _, d := range o.VariableDefinitions {
+		if d.Variable != name {
+			continue
+		}
+		if def != nil {
+			return nil, unclear("the variable %.64q is declared twice", name)
+		}
+		def = d
+	}
+	if def == nil {
+		return nil, unclear("the variable %.64q is not declared", name)
+	}
+	if g.variables.IsObject() {
+		v, err := g.variables.Field(name)
+		if err != nil {
+			return nil, unclear("%v", err)
+		}
+		if v.Exists() {
+			return plainJSON(v), nil
+		}
+	}
+	if def.DefaultValue == nil {
+		return nil, nil
+	}
+	return g.resolve(&ast.OperationDefinition{}, def.DefaultValue)
+}
+
+func plainJSON(d strictjson.Document) any {
+	text, isText := d.Text()
+	switch {
+	case isText:
+		return text
+	case d.IsNull():
+		return nil
+	case d.IsArray():
+		list := []any{}
+		d.Each(func(_ string, v strictjson.Document) bool { list = append(list, plainJSON(v)); return true })
+		return list
+	case d.IsObject():
+		object := map[string]any{}
+		d.Each(func(key string, v strictjson.Document) bool { object[key] = plainJSON(v); return true })
+		return object
+	}
+	return number(d.Raw())
+}
+
+// crosses says whether a selection may lead from its repository to what is not
+// in it. In narrow places (people, neighbouring repositories) only what has no
+// selection of its own, and lists of that, may be asked for.
+func (g *graphQL) crosses(set ast.SelectionSet, narrow bool, open []string) (bool, error) {
+	for _, s := range set {
+		if g.left--; g.left < 0 {
+			return false, unclear("the GraphQL document is too large to be judged")
+		}
+		inner, within, opened := ast.SelectionSet(nil), narrow, open
+		switch s := s.(type) {
+		case *ast.Field:
+			name := strings.ToLower(s.Name)
+			if elsewhere(name) || narrow && len(s.SelectionSet) > 0 && !list(name) {
+				return true, nil
+			}
+			inner, within = s.SelectionSet, narrow || neighbour(name)
+		case *ast.InlineFragment:
+			inner, within = s.SelectionSet, narrow || person(s.TypeCondition)
+		case *ast.FragmentSpread:
+			f := g.fragments[s.Name]
+			if f == nil {
+				return false, unclear("the fragment %.64q is missing", s.Name)
+			}
+			for _, name := range open {
+				if name == s.Name {
+					return false, unclear("the fragment %.64q contains itself", s.Name)
+				}
+			}
+			inner, within = f.SelectionSet, narrow || person(f.TypeCondition)
+			opened = append(append([]string(nil), open...), s.Name)
+		}
+		if away, err := g.crosses(inner, within, opened); away || err != nil {
+			return away, err
+		}
+	}
+	return false, nil
+}
+
+// elsewhere are fields that lead to other repositories, in lower case.
+func elsewhere(field string) bool {
+	switch field {
+	case "repositories", "repositoriescontributedto", "starredrepositories", "toprepositories", "watching", "forks", "organization", "organizations",
+		"enterprise", "enterprises", "pinneditems", "pinnableitems", "itemshowcase", "gist", "gists", "packages", "project", "projects", "projectv2",
+		"projectsv2", "projectitems", "search", "source", "subject", "closingissuesreferences", "trackedissues", "trackedinissues", "subissues",
+		"submodules", "contributionscollection", "team", "teams", "nodelist", "resource", "dependencygraphmanifests", "closer", "canonical", "duplicateof":
+		return true
+	}
+	return false
+}
+
+// neighbour are fields whose value is a person or a repository next to this one.
+func neighbour(field string) bool {
+	switch field {
+	case "repository", "headrepository", "baserepository", "headrepositoryowner", "parent", "templaterepository", "owner", "author", "user", "actor",
+		"creator", "editor", "mergedby", "enabledby", "assignees", "assignee", "assignedactors", "suggestedactors", "participants", "mentionableusers",
+		"assignableusers", "collaborators", "stargazers", "watchers", "reviewer", "suggestedreviewers", "requestedreviewer", "committer", "pusher", "viewer":
+		return true
+	}
+	return false
+}
+
+func person(typeName string) bool {
+	switch typeName {
+	case "User", "Organization", "Bot", "Mannequin", "EnterpriseUserAccount", "Enterprise", "Team", "Actor", "RepositoryOwner", "ProfileOwner":
+		return true
+	}
+	return false
+}
+
+// list are fields that only wrap what they list.
+func list(field string) bool {
+	switch field {
+	case "nodes", "edges", "node", "owner", "user", "defaultbranchref", "pageinfo":
+		return true
+	}
+	return false
+}

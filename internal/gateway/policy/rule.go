@@ -1,0 +1,79 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"moeca/internal/gateway/gatewayapi"
+)
+
+// ErrInvalid is wrapped by every refusal of a policy.
+var ErrInvalid = errors.New("policy: invalid")
+
+func invalid(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrInvalid, fmt.Sprintf(format, args...))
+}
+
+// Matches says whether a rule names an operation of a request: by its name, or
+// by method and path.
+func Matches(r gatewayapi.OperationRule, method, path string, op Operation) bool {
+	if r.Operation != "" {
+		return r.Operation == op.Name
+	}
+	return r.Method == method && MatchPath(r.Path, path)
+}
+
+// MatchPath compares a canonical path with a pattern, segment by segment: "*"
+// stands for one segment, "**" at the end for one or more. Case counts.
+func MatchPath(pattern, path string) bool {
+	want, got := strings.Split(pattern, "/"), strings.Split(path, "/")
+	for i, w := range want {
+		if w == "**" && i == len(want)-1 {
+			return len(got) > i && got[i] != ""
+		}
+		if i >= len(got) || w != got[i] && (w != "*" || got[i] == "") {
+			return false
+		}
+	}
+	return len(got) == len(want)
+}
+
+func matchesAny(patterns []string, path string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { return MatchPath(p, path) })
+}
+
+// checkPattern refuses a pattern that can match no canonical path, or that
+// looks as if it matched more than it does.
+func checkPattern(p string) error {
+	if !strings.HasPrefix(p, "/") || len(p) > 512 || strings.ContainsAny(p, "%\\;?#\x00") || strings.Contains(p, "//") {
+		return invalid("path %.80q: begin with a slash and write segments, * for one and ** at the end for the rest", p)
+	}
+	segments := strings.Split(p[1:], "/")
+	for i, s := range segments {
+		if strings.Contains(s, "*") && s != "*" && (s != "**" || i != len(segments)-1) || s == "." || s == ".." {
+			return invalid("path %.80q: * stands for a whole segment, ** for the rest at the end", p)
+		}
+	}
+	return nil
+}
+
+func checkRule(r gatewayapi.OperationRule) error {
+	if r.Operation != "" {
+		if r.Method != "" || r.Path != "" {
+			return invalid("a rule names an operation or a method and a path, not both")
+		}
+		if len(r.Operation) > 128 || strings.Trim(strings.ToLower(r.Operation), "abcdefghijklmnopqrstuvwxyz0123456789.-_") != "" {
+			return invalid("operation %.80q is not a name", r.Operation)
+		}
+		return nil
+	}
+	switch r.Method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
+	default:
+		return invalid("method %.16q: write one of GET, HEAD, POST, PUT, PATCH, DELETE", r.Method)
+	}
+	return checkPattern(r.Path)
+}

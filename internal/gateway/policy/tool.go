@@ -1,0 +1,60 @@
+package policy
+
+import (
+	"net/http"
+	"strings"
+)
+
+// searches are the POSTs that only read, by kind. A leading version segment of
+// the path is written as it is.
+func searches(kind string) []string {
+	switch kind {
+	case KindJira:
+		return []string{
+			"/rest/api/2/search", "/rest/api/3/search", "/rest/api/latest/search",
+			"/rest/api/2/search/jql", "/rest/api/3/search/jql", "/rest/api/latest/search/jql",
+		}
+	case KindNotion:
+		return []string{
+			"/v1/search", "/v1/databases/*/query", "/v1/data_sources/*/query",
+			"/search", "/databases/*/query", "/data_sources/*/query", // a base that ends in /v1
+		}
+	case KindRAG:
+		return []string{"/search"}
+	}
+	return nil
+}
+
+// parseTool reads a request to an upstream that is no repository.
+func parseTool(in Input) Operation {
+	op := Operation{Name: in.Kind + ".write"}
+	switch {
+	case in.Kind == KindFetch && !isRead(in.Method):
+		op.Never = "fetch only reads"
+	case in.Kind == KindRAG && in.Method != http.MethodPost:
+		op.Name = "rag.other"
+	case isRead(in.Method) && namesAction(in):
+		op.Name = in.Kind + ".action"
+	case isRead(in.Method):
+		op.Name, op.Read, op.Shipped = in.Kind+".read", true, true
+	case in.Method == http.MethodPost && matchesAny(searches(in.Kind), in.Path):
+		op.Name, op.Read, op.Shipped = in.Kind+".search", true, true
+	}
+	return op
+}
+
+// namesAction: interfaces that take "?Action=DeleteUser" change things by GET.
+// Those we have tables for do not.
+func namesAction(in Input) bool {
+	switch in.Kind {
+	case KindJira, KindTrello, KindNotion, KindFetch:
+		return false
+	}
+	for _, name := range queryNames(in.Query) {
+		switch strings.ToLower(name) {
+		case "action", "do", "cmd", "command", "op", "operation":
+			return true
+		}
+	}
+	return false
+}
