@@ -1,9 +1,13 @@
 package gateway
 
 import (
+	"encoding/base64"
 	"net/http"
 	"net/http/httputil"
 	"strings"
+
+	"moeca/internal/gateway/gatewayapi"
+	"moeca/internal/gateway/sigv4"
 )
 
 // rewrite makes the request that goes out. ReverseProxy calls it after it
@@ -14,13 +18,54 @@ func (x *exchange) rewrite(pr *httputil.ProxyRequest) {
 	out := pr.Out
 	out.URL, out.Host = &target, target.Host
 	stripCaller(out.Header, x.req.Token)
+	dropAmz(out.Header)
 	// An encoded answer could be neither scrubbed nor measured.
 	out.Header.Set("Accept-Encoding", "identity")
+	for name, values := range x.req.Upstream.DefaultHeaders() {
+		if _, ok := out.Header[name]; !ok {
+			out.Header[name] = values
+		}
+	}
 	if _, ok := out.Header["User-Agent"]; !ok {
 		out.Header.Set("User-Agent", "") // keeps the transport from adding its own
 	}
-	if auth := x.req.Upstream.Auth; auth.Header != "" {
-		out.Header.Set(auth.Header, auth.Prefix+x.req.Upstream.Key.Open())
+	x.inject(out)
+}
+
+// inject opens the key and puts it, or what it signs, into the request. Nothing
+// after it changes the request.
+func (x *exchange) inject(out *http.Request) {
+	auth, key := x.req.Upstream.Auth, x.req.Upstream.Key.Open()
+	switch auth.Scheme {
+	case gatewayapi.SchemeHeader:
+		if auth.Header != "" {
+			out.Header.Set(auth.Header, auth.Prefix+key)
+		}
+	case gatewayapi.SchemeBasic:
+		value := "Basic " + base64.StdEncoding.EncodeToString([]byte(auth.Prefix+key))
+		if auth.Prefix == "" && !strings.Contains(key, ":") {
+			value = "Bearer " + key
+		}
+		out.Header.Set("Authorization", value)
+	case gatewayapi.SchemeTrello:
+		id, token, _ := strings.Cut(key, ":")
+		out.Header.Set("Authorization", `OAuth oauth_consumer_key="`+id+`", oauth_token="`+token+`"`)
+	case gatewayapi.SchemeSigV4:
+		credential, err := sigv4.ParseCredential(key)
+		if err != nil {
+			return // a definition with such a key is refused; unsigned, the service refuses the call
+		}
+		sigv4.Sign(out, x.req.Body, credential, sigv4.Scope{Region: auth.Region, Service: auth.Service}, x.g.o.Now())
+	}
+}
+
+// dropAmz removes what a caller could sign with, or have signed in our name,
+// except the name of the operation.
+func dropAmz(h http.Header) {
+	for name := range h {
+		if lower := strings.ToLower(name); strings.HasPrefix(lower, "x-amz-") && lower != "x-amz-target" {
+			delete(h, name)
+		}
 	}
 }
 

@@ -18,7 +18,8 @@
 //   - the addresses of this machine's own interfaces are refused.
 //   - no proxy is read from the environment: there is no proxy at all.
 //   - an exemption is one exact host and port, leading to one Unix socket or to
-//     that one loopback address; it comes from configuration, never a request.
+//     that one loopback or private address; it comes from configuration, never
+//     from a request.
 //
 // A Guard is safe for concurrent use.
 package netguard

@@ -29,7 +29,7 @@ type Options struct {
 type contextDialFunc func(ctx context.Context, network, address string) (net.Conn, error)
 
 // Exemption leads one exact host and port to one Unix socket, or, with an empty
-// Unix, to the loopback address that host and port spell.
+// Unix, to the loopback or private address that host and port spell.
 type Exemption struct{ Unix string }
 
 // Guard is the only upstream dialer.
@@ -58,8 +58,15 @@ func New(o Options) *Guard {
 	return &Guard{o: o, classes: newClasses()}
 }
 
+// IsPrivate says whether addr is an ordinary address of a private network, as a
+// user's own server may have. The one private address at which a cloud serves
+// its metadata is none.
+func IsPrivate(addr netip.Addr) bool {
+	return addr.IsPrivate() && !addr.Is4In6() && addr.Zone() == "" && addr != netip.MustParseAddr("fd00:ec2::254")
+}
+
 // SetExempt replaces all exemptions. It refuses the whole set when one of them
-// is neither an absolute socket path nor a literal loopback address.
+// is neither an absolute socket path nor a literal loopback or private address.
 func (g *Guard) SetExempt(set map[string]Exemption) error {
 	own := make(map[string]Exemption, len(set))
 	for hostport, e := range set {
@@ -67,8 +74,8 @@ func (g *Guard) SetExempt(set map[string]Exemption) error {
 			if !filepath.IsAbs(e.Unix) || filepath.Clean(e.Unix) != e.Unix {
 				return fmt.Errorf("netguard: exempt %s: socket path %q is not absolute and clean", hostport, e.Unix)
 			}
-		} else if ap, err := netip.ParseAddrPort(hostport); err != nil || !ap.Addr().IsLoopback() || ap.Addr().Is4In6() {
-			return fmt.Errorf("netguard: exempt %s: only a literal loopback address and port can be exempted", hostport)
+		} else if ap, err := netip.ParseAddrPort(hostport); err != nil || !ap.Addr().IsLoopback() && !IsPrivate(ap.Addr()) || ap.Addr().Is4In6() {
+			return fmt.Errorf("netguard: exempt %s: only a literal loopback or private address and port can be exempted", hostport)
 		}
 		own[hostport] = e
 	}

@@ -185,7 +185,7 @@ func TestExemptionsAreExact(t *testing.T) {
 		}
 	}
 	for name, set := range map[string]map[string]Exemption{
-		"private": {"10.0.0.1:80": {}}, "a name": {"localhost:80": {}}, "no port": {"127.0.0.1": {}},
+		"public": {"1.1.1.1:80": {}}, "metadata": {"169.254.169.254:80": {}}, "metadata in private space": {"[fd00:ec2::254]:80": {}}, "a name": {"localhost:80": {}}, "no port": {"127.0.0.1": {}},
 		"mapped": {"[::ffff:127.0.0.1]:80": {}}, "relative socket": {"x:80": {Unix: "run/s"}}, "dirty socket": {"x:80": {Unix: "/run/../s"}},
 	} {
 		if err := g.SetExempt(set); err == nil {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 	"slices"
+
+	"moeca/internal/gateway/upstream"
 )
 
 // Allowlist holds the request to what its session was granted: the upstream's
@@ -16,6 +18,7 @@ const (
 	ReasonNotGranted = "not-granted"
 	ReasonOtherHost  = "other-host"
 	ReasonUnattended = "scripted-unattended"
+	ReasonUnlisted   = "host-not-listed"
 )
 
 // Name of the gate.
@@ -31,6 +34,9 @@ func (Allowlist) Decide(_ context.Context, r *Request) Decision {
 	}
 	if r.Target.Scheme != r.Upstream.Base.Scheme || r.Target.Host != r.Upstream.Base.Host || r.Target.User != nil {
 		return Deny(http.StatusForbidden, ReasonOtherHost, "the target is not on the host of %s", r.Upstream.Name)
+	}
+	if r.Upstream.Kind == upstream.KindFetch && !r.Upstream.MayFetch(r.Target.Host) {
+		return Deny(http.StatusForbidden, ReasonUnlisted, "%s is not on the list of %s; a person can add it to the hosts of that provider", r.Target.Host, r.Upstream.Name)
 	}
 	return Allow()
 }

@@ -17,7 +17,7 @@ func (Key) Name() string { return "key" }
 
 // Decide looks whether there is a key, not at it.
 func (Key) Decide(_ context.Context, r *Request) Decision {
-	if r.Upstream.Auth.Header != "" && r.Upstream.Key.Empty() {
+	if r.Upstream.Auth.NeedsKey() && r.Upstream.Key.Empty() {
 		return Deny(http.StatusForbidden, ReasonNoKey, "no key is set for %s: set one with `moeca provider set-key %s`", r.Upstream.Name, r.Upstream.Name)
 	}
 	return Allow()

@@ -17,21 +17,28 @@ type Route struct {
 	}
 }
 
-// ReasonNoRoute: the first path segment names no upstream.
-const ReasonNoRoute = "no-route"
+// Reasons of the route gate.
+const (
+	ReasonNoRoute = "no-route" // the first path segment names no upstream
+	ReasonNoHost  = "no-host"  // the second does not name a host to fetch from
+)
 
 // Name of the gate.
 func (Route) Name() string { return "route" }
 
 // Decide fills Upstream and Rest. The segment is compared as it was sent: a
-// name needs no escape, so an escaped one is not the name.
+// name needs no escape, so an escaped one is not the name. An upstream that
+// leads to more than one place is settled on one of them here.
 func (g Route) Decide(_ context.Context, r *Request) Decision {
 	name, rest := SplitRoute(r.HTTP.URL.EscapedPath())
 	u, ok := g.Upstreams.Get(name)
 	if !ok {
 		return Deny(http.StatusNotFound, ReasonNoRoute, "no upstream of that name; the path is /<upstream>/<path>")
 	}
-	r.Upstream, r.Rest = u, rest
+	if r.Upstream, r.Rest, ok = u.Select(rest); !ok {
+		r.Upstream = u
+		return Deny(http.StatusNotFound, ReasonNoHost, "the path of %s is /%s/<host>/<path>, with a public host name in lower case", name, name)
+	}
 	return Allow()
 }
 

@@ -45,6 +45,9 @@ func (Target) Decide(_ context.Context, r *Request) Decision {
 	if !ok || r.HTTP.URL.Fragment != "" {
 		return Deny(http.StatusBadRequest, ReasonQuery, "the query holds a bare blank, a control, a semicolon or a broken escape")
 	}
+	if r.Upstream.Kind == upstream.KindFetch && len(r.Body) > 0 {
+		return Deny(http.StatusBadRequest, ReasonMethod, "a fetch takes no body")
+	}
 	target := *r.Upstream.Base
 	target.Path += rest
 	if target.Path == "" {
@@ -97,7 +100,7 @@ func CredentialQuery(name string) bool {
 	for _, part := range [...]string{
 		"apikey", "accesstoken", "authtoken", "oauthtoken", "idtoken", "refreshtoken", "sessiontoken", "securitytoken", "privatetoken",
 		"apitoken", "bearer", "usertoken", "jwt", "assertion", "secret", "password", "passphrase", "privatekey", "subscriptionkey",
-		"accesskey", "credential", "xamzsignature", "googlesignature", "moecasession",
+		"accesskey", "credential", "xamz", "googlesignature", "moecasession",
 	} {
 		if strings.Contains(name, part) {
 			return true

@@ -50,19 +50,36 @@ type Health struct {
 // Provider describes an upstream. Reads never carry the key.
 type Provider struct {
 	Name     string     `json:"name"`
-	Kind     string     `json:"kind"` // anthropic, openai, gemini, github, custom …
+	Kind     string     `json:"kind"` // one of the kinds of package upstream
 	BaseURL  string     `json:"base_url"`
 	Models   []string   `json:"models,omitempty"`
 	Auth     Auth       `json:"auth"`
 	Scripted bool       `json:"scripted,omitempty"`
+	Local    bool       `json:"local,omitempty"`   // a model server of the user's own, by exact address
+	GitURL   string     `json:"git_url,omitempty"` // of a github: where its repositories are fetched and pushed
+	Hosts    []string   `json:"hosts,omitempty"`   // of a fetch: what may be fetched from; "*.example.com" is all below
 	Secret   SecretInfo `json:"secret"`
 }
 
-// Auth says where the key goes on the way out.
+// Auth says how the key goes out. The form of the key depends on the scheme.
 type Auth struct {
-	Header string `json:"header,omitempty"` // "x-api-key", "Authorization"; empty = no key
-	Prefix string `json:"prefix,omitempty"` // "Bearer "
+	Scheme  string `json:"scheme,omitempty"`  // one of the Scheme constants
+	Header  string `json:"header,omitempty"`  // "x-api-key", "Authorization"; empty = no key
+	Prefix  string `json:"prefix,omitempty"`  // "Bearer "; with basic it is inside what is encoded
+	Region  string `json:"region,omitempty"`  // sigv4: "eu-west-1"
+	Service string `json:"service,omitempty"` // sigv4: "bedrock"
 }
+
+// Schemes.
+const (
+	SchemeHeader = ""       // the key behind Prefix in Header
+	SchemeBasic  = "basic"  // user:password; a key without a colon and without Prefix is a bearer token
+	SchemeTrello = "trello" // key:token, as OAuth parameters in Authorization
+	SchemeSigV4  = "sigv4"  // id:secret or id:secret:session-token, which sign and are not sent
+)
+
+// NeedsKey says whether calls cannot be made without a key.
+func (a Auth) NeedsKey() bool { return a.Header != "" || a.Scheme != SchemeHeader }
 
 // SecretInfo is what a read tells about a key.
 type SecretInfo struct {
@@ -79,6 +96,9 @@ type ProviderPatch struct {
 	Models   *[]string `json:"models,omitempty"`
 	Auth     *Auth     `json:"auth,omitempty"`
 	Scripted *bool     `json:"scripted,omitempty"`
+	Local    *bool     `json:"local,omitempty"`
+	GitURL   *string   `json:"git_url,omitempty"`
+	Hosts    *[]string `json:"hosts,omitempty"`
 }
 
 // SecretPut is the body of PUT /v1/providers/{name}/secret. An empty value

@@ -28,20 +28,34 @@ func (c Class) String() string {
 func (c Class) Early() bool { return c == Read || c == Inference || c == Count }
 
 // Classify judges a method and a canonical path below the base. Model
-// upstreams know their inference paths and the list of models and nothing
-// else: files, batches and administration have no price and no use here.
+// upstreams know their inference paths, the list of models, and what can be
+// granted beside them: files, results of batches, stored answers. Everything
+// else, administration above all, is not known. A model server of the user's
+// own knows inference and its models only.
 func (u Upstream) Classify(method, path string) Class {
 	read := method == http.MethodGet || method == http.MethodHead
 	switch u.Kind {
 	case KindAnthropic:
-		return classifyModel(method, read, path, anthropicPaths())
+		return u.classifyModel(method, path, anthropicPaths())
 	case KindOpenAI:
 		if !strings.HasPrefix(path, "/v1/") {
 			path = "/v1" + path // a base that ends in /v1 is as common as one that does not
 		}
-		return classifyModel(method, read, path, openAIPaths())
+		return u.classifyModel(method, path, openAIPaths())
 	case KindGemini:
 		return classifyGemini(method, read, path)
+	case KindGit:
+		return classifyGit(method, read, path)
+	case KindRAG:
+		if method == http.MethodPost && path == "/search" {
+			return Read
+		}
+		return Unknown
+	case KindFetch:
+		if read {
+			return Read
+		}
+		return Unknown
 	}
 	if read {
 		return Read
@@ -57,18 +71,61 @@ func openAIPaths() map[string]Class {
 	return map[string]Class{"/v1/chat/completions": Inference, "/v1/responses": Inference, "/v1/embeddings": Inference}
 }
 
-func classifyModel(method string, read bool, path string, posts map[string]Class) Class {
+func (u Upstream) classifyModel(method, path string, posts map[string]Class) Class {
+	read := method == http.MethodGet || method == http.MethodHead
 	if read && isModels(path, "/v1/models") {
 		return Read
 	}
-	if method == http.MethodPost {
-		return posts[path]
+	if class, ok := posts[path]; ok && method == http.MethodPost {
+		return class
+	}
+	if u.Local {
+		return Unknown
+	}
+	return classifyKept(method, read, path)
+}
+
+// classifyKept: what a provider keeps. Making a batch has no bound that could
+// be reserved and stays unknown.
+func classifyKept(method string, read bool, path string) Class {
+	file := isModels(path, "/v1/files")
+	content := strings.TrimSuffix(path, "/content")
+	switch {
+	case read && (file || isModels(content, "/v1/files") && content != "/v1/files"):
+		return Read
+	case method == http.MethodPost && path == "/v1/files", method == http.MethodDelete && file && path != "/v1/files":
+		return Write
+	case !read:
+		return Unknown
+	case isModels(path, "/v1/batches"), isModels(strings.TrimSuffix(path, "/results"), "/v1/messages/batches"):
+		return Read
+	case isModels(path, "/v1/responses") && path != "/v1/responses":
+		return Read
+	}
+	return Unknown
+}
+
+// classifyGit: what it fetches over POST it only reads.
+func classifyGit(method string, read bool, path string) Class {
+	switch {
+	case read && strings.HasSuffix(path, "/info/refs"):
+		return Read
+	case method != http.MethodPost:
+	case strings.HasSuffix(path, "/git-upload-pack"):
+		return Read
+	case strings.HasSuffix(path, "/git-receive-pack"):
+		return Write
 	}
 	return Unknown
 }
 
 func classifyGemini(method string, read bool, path string) Class {
 	for _, version := range [...]string{"/v1beta", "/v1"} {
+		if file := isModels(path, version+"/files"); file && read {
+			return Read
+		} else if file && method == http.MethodDelete && path != version+"/files" {
+			return Write
+		}
 		models := version + "/models"
 		if !isModels(path, models) {
 			continue

@@ -3,6 +3,7 @@ package upstream
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -66,15 +67,13 @@ func (s *Set) Version() int64 {
 	return s.version
 }
 
-// Keys returns every key that is set, for whoever must recognise them, and the
+// Keys returns every key that is set and its parts, for whoever must recognise them, and the
 // version of the set they are from.
 func (s *Set) Keys() (keys []secret.Value, version int64) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for _, u := range s.by {
-		if !u.Key.Empty() {
-			keys = append(keys, u.Key)
-		}
+		keys = append(keys, u.Secrets()...)
 	}
 	return keys, s.version
 }
@@ -111,6 +110,9 @@ func (s *Set) exempt() error {
 	for _, u := range s.by {
 		if u.Exempt {
 			set[DialAddress(u.Base)] = netguard.Exemption{Unix: u.Unix}
+		}
+		if u.Git != nil && exempt(u.Git) {
+			set[DialAddress(u.Git)] = netguard.Exemption{}
 		}
 	}
 	return s.guard.SetExempt(set)
@@ -154,14 +156,14 @@ func (s *Set) planPatch(u Upstream, p gatewayapi.ProviderPatch) (*Change, error)
 	set(&u.Models, p.Models)
 	set(&u.Auth, p.Auth)
 	set(&u.Scripted, p.Scripted)
-	if err := CheckName(u.Kind); err != nil {
-		return nil, invalid("kind %.70q is not a word", u.Kind)
-	}
-	if err := checkAuth(u.Auth); err != nil {
+	set(&u.Local, p.Local)
+	set(&u.GitURL, p.GitURL)
+	set(&u.Hosts, p.Hosts)
+	if err := u.parse(); err != nil {
 		return nil, err
 	}
-	if err := u.parseBase(); err != nil {
-		return nil, err
+	if err := checkKeyForm(u.Auth, u.Key.Open()); err != nil {
+		return nil, fmt.Errorf("%w; clear the key that is set first", err)
 	}
 	return s.change(u), nil
 }
@@ -194,23 +196,12 @@ func (s *Set) PlanKey(name, key string) (*Change, error) {
 	if err := checkKey(key); err != nil {
 		return nil, err
 	}
+	if err := checkKeyForm(u.Auth, key); err != nil {
+		return nil, err
+	}
 	u.Key, u.SetAt, u.LastUsed = secret.New(key), time.Time{}, time.Time{}
 	if key != "" {
 		u.SetAt = s.now()
 	}
 	return s.change(u), nil
-}
-
-// defaults are the public endpoints of the model providers.
-func defaults(name, kind string) Upstream {
-	u := Upstream{Name: name, Kind: kind}
-	switch kind {
-	case KindAnthropic:
-		u.BaseURL, u.Auth = "https://api.anthropic.com", gatewayapi.Auth{Header: "x-api-key"}
-	case KindOpenAI:
-		u.BaseURL, u.Auth = "https://api.openai.com", gatewayapi.Auth{Header: "Authorization", Prefix: "Bearer "}
-	case KindGemini:
-		u.BaseURL, u.Auth = "https://generativelanguage.googleapis.com", gatewayapi.Auth{Header: "x-goog-api-key"}
-	}
-	return u
 }

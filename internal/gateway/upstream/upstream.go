@@ -2,10 +2,16 @@
 //
 // An upstream has a name, which is the first path segment of a request; a kind,
 // which says what dialect is spoken there and so what a path means and costs;
-// a base URL; and the header its key goes into. The base is https, except for
-// two opt-ins that only the host can configure: "unix:/path" and http to one
-// literal loopback address and port. Those become the exact exemptions of the
-// dialer whenever the set changes, and no request can add one.
+// a base URL; and how its key goes out. The base is https, except for opt-ins
+// that only the host can configure: "unix:/path", http to one literal loopback
+// address and port, and, for a model server of the user's own (Local), http to
+// one literal private address and port. Those become the exact exemptions of
+// the dialer whenever the set changes, and no request can add one.
+//
+// Two kinds lead to more than their base. A github also has a place where
+// repositories are fetched and pushed: such paths are served as kind git there.
+// A fetch has no base at all: the first segment of the path is the host, which
+// must be on its list.
 //
 // Keys live in memory in the secret type and leave it in one place, the
 // injection of package gateway. A description never carries one.
@@ -34,6 +40,9 @@ type Upstream struct {
 	Unix     string   // socket path, empty otherwise
 	Exempt   bool     // Base is a configured exemption of the dialer
 	Local    bool     // a model server of the user's own, by exact address
+	GitURL   string   // as configured
+	Git      *url.URL // canonical; nil: none
+	Hosts    []string // a fetch may reach
 	Models   []string
 	Auth     gatewayapi.Auth
 	Scripted bool
@@ -42,24 +51,12 @@ type Upstream struct {
 	LastUsed time.Time
 }
 
-// Kinds with rules of their own. Any other kind is a tool.
-const (
-	KindAnthropic = "anthropic"
-	KindOpenAI    = "openai"
-	KindGemini    = "gemini"
-	KindCustom    = "custom"
-)
-
-// Model says whether the upstream is a model, whose calls are priced.
-func (u Upstream) Model() bool {
-	return u.Kind == KindAnthropic || u.Kind == KindOpenAI || u.Kind == KindGemini
-}
-
 // Describe is what a read of the admin listener answers.
 func (u Upstream) Describe() gatewayapi.Provider {
 	p := gatewayapi.Provider{
 		Name: u.Name, Kind: u.Kind, BaseURL: u.BaseURL, Models: slices.Clone(u.Models),
-		Auth: u.Auth, Scripted: u.Scripted, Secret: gatewayapi.SecretInfo{HasSecret: !u.Key.Empty()},
+		Auth: u.Auth, Scripted: u.Scripted, Local: u.Local, GitURL: u.GitURL, Hosts: slices.Clone(u.Hosts),
+		Secret: gatewayapi.SecretInfo{HasSecret: !u.Key.Empty()},
 	}
 	if !u.SetAt.IsZero() {
 		p.Secret.SetAt = &u.SetAt
@@ -71,10 +68,14 @@ func (u Upstream) Describe() gatewayapi.Provider {
 }
 
 func (u Upstream) clone() Upstream {
-	u.Models = slices.Clone(u.Models)
+	u.Models, u.Hosts = slices.Clone(u.Models), slices.Clone(u.Hosts)
 	if u.Base != nil {
 		base := *u.Base
 		u.Base = &base
+	}
+	if u.Git != nil {
+		git := *u.Git
+		u.Git = &git
 	}
 	return u
 }
