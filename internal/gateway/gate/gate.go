@@ -21,6 +21,8 @@ import (
 	"net/url"
 	"time"
 
+	"moeca/internal/gateway/gatewayapi"
+	"moeca/internal/gateway/policy"
 	"moeca/internal/gateway/upstream"
 	"moeca/internal/session"
 )
@@ -43,6 +45,10 @@ type Request struct {
 	Target   *url.URL
 	Class    upstream.Class
 	Hosted   bool // a granted capability acts at the provider: durable before egress
+
+	Policy     gatewayapi.Policy  // of the upstream
+	Operations []policy.Operation // what the request would do, all of it
+	Warnings   []string           // operations that pass and are noted
 }
 
 // Decision is the answer of a gate. The zero value denies.
