@@ -51,7 +51,7 @@ func (Protocol) Decide(_ context.Context, r *Request) Decision {
 	case !strings.HasPrefix(h.RequestURI, "/") || h.URL.IsAbs() || h.URL.Host != "":
 		return Deny(http.StatusBadRequest, ReasonForm, "send a path that begins with a slash, not a whole URL")
 	case len(h.Header["Upgrade"]) > 0 || len(h.Header["Http2-Settings"]) > 0 || mentions(h.Header["Connection"], "upgrade"):
-		return Deny(http.StatusBadRequest, ReasonUpgrade, "protocol upgrades are refused")
+		return Deny(http.StatusBadRequest, ReasonUpgrade, "protocol upgrades, WebSocket among them, are refused: use the request endpoints")
 	case len(h.TransferEncoding) > 1 || (len(h.TransferEncoding) == 1 && h.TransferEncoding[0] != "chunked") || len(h.Trailer) > 0:
 		return Deny(http.StatusBadRequest, ReasonFraming, "only plain chunked bodies without trailers are taken")
 	case len(h.Header["Expect"]) > 0 && !strings.EqualFold(h.Header.Get("Expect"), "100-continue"):
