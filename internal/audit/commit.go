@@ -1,6 +1,10 @@
 package audit
 
-import "fmt"
+import (
+	"fmt"
+	"sync/atomic"
+	"time"
+)
 
 // tail is the last file of its kind, to which is appended. end and allocated
 // belong to Log.mu; the file itself is written only by the committer.
@@ -35,15 +39,42 @@ type chunk struct {
 // chunks are written in order.
 type chunks []chunk
 
-// add appends data to t and to the list.
-func (c *chunks) add(t *tail, data []byte) {
-	if n := len(*c); n > 0 && (*c)[n-1].tail == t {
-		(*c)[n-1].data = append((*c)[n-1].data, data...)
-	} else {
-		*c = append(*c, chunk{tail: t, off: t.end, data: data})
+// add appends data to t and to the list. The memory of a new chunk is taken
+// from spare.
+func (c *chunks) add(t *tail, data []byte, spare *buffers) {
+	n := len(*c)
+	if n == 0 || (*c)[n-1].tail != t {
+		*c, n = append(*c, chunk{tail: t, off: t.end, data: spare.take()}), n+1
 	}
+	(*c)[n-1].data = append((*c)[n-1].data, data...)
 	t.end += int64(len(data))
 	t.allocated = max(t.allocated, t.end)
+}
+
+// buffers is memory of batches that were written. It belongs to Log.mu.
+type buffers [][]byte
+
+const (
+	spareBuffers = 4       // bodies and rows of a batch being written and of one being filled
+	spareBytes   = 4 << 20 // of each
+)
+
+func (s *buffers) take() []byte {
+	n := len(*s)
+	if n == 0 {
+		return nil
+	}
+	b := (*s)[n-1]
+	*s = (*s)[:n-1]
+	return b
+}
+
+func (s *buffers) give(list chunks) {
+	for _, c := range list {
+		if len(*s) < spareBuffers && cap(c.data) <= spareBytes {
+			*s = append(*s, c.data[:0])
+		}
+	}
 }
 
 // write writes and syncs, one file after the other, and makes new names in dir
@@ -82,7 +113,8 @@ type batch struct {
 	bodies  chunks
 	rows    chunks
 	retired []*tail
-	counted int64 // part of Log.queued
+	counted int64       // part of Log.queued
+	urgent  atomic.Bool // is not to wait for company
 	done    chan struct{}
 	err     error
 }
@@ -125,25 +157,53 @@ func (b *batch) write(fs FS, dir string) error {
 	return nil
 }
 
-// commitLoop is the one goroutine that writes. It ends when wake is closed and
-// nothing is left.
+// lingerTime is how long an outcome may wait for the next row, so that both
+// share a sync. Nobody waits for most outcomes; who does hurries the batch.
+const lingerTime = 10 * time.Millisecond
+
+// hurry makes the committer write b as soon as it can.
+func (l *Log) hurry(b *batch) {
+	b.urgent.Store(true)
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// lingered ends the wait of the batch that is being filled.
+func (l *Log) lingered() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.filling != nil {
+		l.hurry(l.filling)
+	}
+}
+
+// commitLoop is the one goroutine that writes. It ends when the log is closed
+// and nothing is left.
 func (l *Log) commitLoop() {
 	defer close(l.done)
-	for range l.wake {
-		l.commitAll()
+	for {
+		select {
+		case <-l.wake:
+			l.commitAll()
+		case <-l.closing:
+			l.commitAll()
+			return
+		}
 	}
-	l.commitAll()
 }
 
 func (l *Log) commitAll() {
 	for {
 		l.mu.Lock()
 		b := l.filling
-		l.filling = nil
-		l.mu.Unlock()
-		if b == nil {
+		if b == nil || !b.urgent.Load() {
+			l.mu.Unlock()
 			return
 		}
+		l.filling = nil
+		l.mu.Unlock()
 		l.commit(b)
 	}
 }
@@ -157,6 +217,8 @@ func (l *Log) commit(b *batch) {
 	l.queued -= b.counted
 	if err == nil {
 		l.durable = b.last
+		l.spare.give(b.bodies)
+		l.spare.give(b.rows)
 		close(b.done)
 		return
 	}

@@ -40,6 +40,9 @@
 //   - The first failed write or sync ends the log for good: everything pending
 //     and everything later fails, and Err says why. A sync is never repeated,
 //     because a kernel may report success after it threw the pages away.
+//   - Rows go to the disk at once, except that an outcome nobody waits for may
+//     wait some milliseconds for the next row, so that a request costs one sync
+//     and not two. A crash in between leaves an intent that ended unknown.
 //   - When the disk is full, intents are refused while outcomes are still
 //     written into space that was allocated before (space.go).
 //   - One process writes (flock). Readers need no lock and see whole rows only.

@@ -53,8 +53,11 @@ type Log struct {
 	o    Options
 	lock io.Closer
 	id   logID
-	wake chan struct{} // tells the committer that there is a batch; closed by Close
+	wake chan struct{} // tells the committer that there is an urgent batch
 	done chan struct{} // closed when the committer has ended
+
+	closing chan struct{} // closed by Close
+	timer   *time.Timer   // calls lingered
 
 	mu       sync.Mutex
 	chain    chain              // the last queued row
@@ -64,6 +67,9 @@ type Log struct {
 	open     map[int64]struct{} // intents without outcome
 	filling  *batch             // rows for the next commit; nil when there are none
 	queued   int64              // bytes handed to batches and not yet durable
+	spare    buffers            // for the next batch
+	scratch  []byte             // holds the frame of the row being queued
+	linger   time.Duration      // lingerTime
 	durable  chain              // the last durable row
 	err      error              // first failed write or sync
 	full     error              // last refusal for want of space, until a row found some
@@ -78,6 +84,7 @@ type Pending struct {
 	seq   int64
 	hash  Hash
 	batch *batch
+	log   *Log
 }
 
 // Seq is the number of the row.
@@ -94,6 +101,9 @@ func (p *Pending) Wait(ctx context.Context) error {
 	case <-p.batch.done:
 		return p.batch.err
 	default:
+	}
+	if !p.batch.urgent.Load() {
+		p.log.hurry(p.batch)
 	}
 	select {
 	case <-p.batch.done:
@@ -188,26 +198,32 @@ func (l *Log) append(r Record, req, resp *keptBody) (*Pending, error) {
 	if last := time.Unix(0, l.chain.time); r.Time.Before(last) {
 		r.Time = last.UTC()
 	}
-	row, err := Encode(nil, &r)
+	first := r.Seq
+	if l.filling != nil {
+		first = l.filling.first
+	}
+	row, err := Encode(openFrame(l.scratch[:0], first), &r)
 	if err != nil {
 		return nil, err
 	}
-	t, err := l.placeRow(r.Kind, int64(len(row)))
+	f, raw := closeFrame(row, l.id)
+	l.scratch = raw[:0]
+	t, err := l.placeRow(r.Kind, int64(len(f.row)))
 	if err != nil {
 		return nil, err
 	}
 
 	b := l.batch()
 	for _, p := range bodies {
-		p.write(b)
+		p.write(b, &l.spare)
 	}
 	if l.segment != t {
 		b.retire(l.segment)
 		l.segment = t
-		b.rows.add(t, header{id: l.id, num: t.num, first: r.Seq, prev: r.Prev}.encode())
+		b.rows.add(t, header{id: l.id, num: t.num, first: r.Seq, prev: r.Prev}.encode(), &l.spare)
 	}
-	b.rows.add(t, appendFrame(nil, l.id, b.first, row))
-	l.chain = chain{seq: r.Seq, hash: RowHash(row), time: r.Time.UnixNano()}
+	b.rows.add(t, raw, &l.spare)
+	l.chain = chain{seq: r.Seq, hash: f.hash(), time: r.Time.UnixNano()}
 	b.last = l.chain
 	switch r.Kind {
 	case KindIntent:
@@ -216,12 +232,15 @@ func (l *Log) append(r Record, req, resp *keptBody) (*Pending, error) {
 		delete(l.open, r.Ref)
 	}
 	l.queued += b.bytes() - b.counted
+	lone := b.counted == 0
 	b.counted = b.bytes()
-	select {
-	case l.wake <- struct{}{}:
-	default:
+	switch {
+	case r.Kind != KindOutcome:
+		l.hurry(b)
+	case lone:
+		l.timer.Reset(l.linger)
 	}
-	return &Pending{seq: r.Seq, hash: l.chain.hash, batch: b}, nil
+	return &Pending{seq: r.Seq, hash: l.chain.hash, batch: b, log: l}, nil
 }
 
 // batch returns the batch being filled. Called with mu held.
@@ -281,8 +300,12 @@ func (l *Log) Close() error {
 		}
 	}
 	l.closed = true
-	close(l.wake)
+	if l.filling != nil {
+		l.filling.urgent.Store(true)
+	}
+	close(l.closing)
 	l.mu.Unlock()
+	l.timer.Stop()
 	<-l.done
 	return l.release()
 }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"time"
 )
 
 // Open takes the log in dir for writing and creates it where there is none. It
@@ -22,9 +23,11 @@ import (
 func Open(dir string, o Options) (*Log, error) {
 	l := &Log{
 		dir: dir, o: o.withDefaults(),
-		wake: make(chan struct{}, 1), done: make(chan struct{}),
-		open: make(map[int64]struct{}),
+		wake: make(chan struct{}, 1), done: make(chan struct{}), closing: make(chan struct{}),
+		open: make(map[int64]struct{}), linger: lingerTime,
 	}
+	l.timer = time.AfterFunc(lingerTime, l.lingered)
+	l.timer.Stop()
 	if err := l.start(); err != nil {
 		var broken *BrokenError
 		if errors.As(err, &broken) {

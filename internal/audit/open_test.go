@@ -366,3 +366,9 @@ func TestPackThatLostItsEndIsNotContinued(t *testing.T) {
 		t.Error("the damaged pack was changed")
 	}
 }
+
+// appendFrame appends the frame of row.
+func appendFrame(dst []byte, id logID, batch int64, row []byte) []byte {
+	_, b := closeFrame(append(openFrame(nil, batch), row...), id)
+	return append(dst, b...)
+}

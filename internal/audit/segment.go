@@ -1,15 +1,14 @@
 package audit
 
 import (
-	"bufio"
 	"bytes"
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
 	"io/fs"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -108,17 +107,32 @@ func readHeader(src io.ReaderAt) (header, error) {
 // frame is a row as it lies in a segment.
 type frame struct {
 	row   []byte // valid until the next call
+	leaf  []byte // row and the byte before it
 	batch int64  // seq of the first row of its commit batch
 	off   int64
 	size  int64
 }
 
-func appendFrame(dst []byte, id logID, batch int64, row []byte) []byte {
-	start := len(dst)
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(row)))
-	dst = binary.LittleEndian.AppendUint64(dst, uint64(batch))
-	dst = append(dst, row...)
-	return binary.LittleEndian.AppendUint32(dst, id.checksum(dst[start:]))
+// hash is the hash of the row. The byte before a row is the highest of its
+// batch number and so the zero a leaf hash begins with: nothing is copied.
+func (f frame) hash() Hash {
+	if f.leaf[0] != 0 {
+		return RowHash(f.row)
+	}
+	return sha256.Sum256(f.leaf)
+}
+
+// openFrame begins a frame; the row is to be appended, then closeFrame.
+func openFrame(dst []byte, batch int64) []byte {
+	dst = binary.LittleEndian.AppendUint32(dst, 0)
+	return binary.LittleEndian.AppendUint64(dst, uint64(batch))
+}
+
+// closeFrame ends the only frame in b.
+func closeFrame(b []byte, id logID) (frame, []byte) {
+	binary.LittleEndian.PutUint32(b, uint32(len(b)-frameHead))
+	f := frame{row: b[frameHead:], leaf: b[frameHead-1:], size: int64(len(b) + frameTail)}
+	return f, binary.LittleEndian.AppendUint32(b, id.checksum(b))
 }
 
 // parseFrame reads the frame at the start of b.
@@ -138,58 +152,74 @@ func parseFrame(b []byte, id logID) (frame, error) {
 	if id.checksum(b[:frameHead+n]) != le.Uint32(b[frameHead+n:]) {
 		return frame{}, damage("checksum differs")
 	}
-	return frame{row: b[frameHead : frameHead+n], batch: batch, size: size}, nil
+	return frame{row: b[frameHead : frameHead+n], leaf: b[frameHead-1 : frameHead+n], batch: batch, size: size}, nil
 }
 
 // frameReader reads the frames of a segment in order, beginning at off.
 type frameReader struct {
 	id  logID
 	src io.ReaderAt
-	off int64 // of the next frame
-	buf *bufio.Reader
-	mem []byte
+	off int64  // of the next frame
+	buf []byte // what was read from off on
+	mem []byte // holds buf
 }
+
+const readAhead = 256 << 10
 
 func newFrameReader(src io.ReaderAt, id logID, off int64) *frameReader {
-	r := &frameReader{id: id, src: src, buf: bufio.NewReaderSize(nil, 64<<10)}
-	r.seek(off)
-	return r
+	return &frameReader{id: id, src: src, off: off}
 }
 
-func (r *frameReader) seek(off int64) {
-	r.off = off
-	r.buf.Reset(io.NewSectionReader(r.src, off, math.MaxInt64-off))
-}
+// seek forgets what was read ahead.
+func (r *frameReader) seek(off int64) { r.off, r.buf = off, nil }
 
 // next returns the frame at r.off, io.EOF at the end of the file, errShort when
 // the file ends inside the frame. After an error r.off is unchanged and seek
 // makes another try possible.
 func (r *frameReader) next() (frame, error) {
-	head, err := r.buf.Peek(frameHead)
-	if err == io.EOF && len(head) > 0 {
-		return frame{}, errShort
-	}
-	if err != nil {
+	if err := r.fill(frameHead); err != nil {
 		return frame{}, err
 	}
-	n := int64(binary.LittleEndian.Uint32(head))
+	n := int64(binary.LittleEndian.Uint32(r.buf))
 	if n > MaxRow {
-		return parseFrame(head, r.id)
+		return parseFrame(r.buf, r.id)
 	}
-	size := frameHead + n + frameTail
-	r.mem = slices.Grow(r.mem[:0], int(size))[:size]
-	if _, err := io.ReadFull(r.buf, r.mem); err == io.ErrUnexpectedEOF {
-		return frame{}, errShort
-	} else if err != nil {
+	if err := r.fill(frameHead + n + frameTail); err != nil {
 		return frame{}, err
 	}
-	f, err := parseFrame(r.mem, r.id)
+	f, err := parseFrame(r.buf, r.id)
 	if err != nil {
 		return frame{}, err
 	}
 	f.off = r.off
-	r.off += f.size
+	r.off, r.buf = r.off+f.size, r.buf[f.size:]
 	return f, nil
+}
+
+// fill reads until n bytes from r.off on are there.
+func (r *frameReader) fill(n int64) error {
+	if int64(len(r.buf)) >= n {
+		return nil
+	}
+	if int64(len(r.mem)) < n {
+		r.mem = make([]byte, max(n, readAhead))
+	}
+	have := copy(r.mem, r.buf)
+	for int64(have) < n {
+		got, err := r.src.ReadAt(r.mem[have:], r.off+int64(have))
+		have += got
+		r.buf = r.mem[:have]
+		switch {
+		case got > 0 || err == nil:
+		case err != io.EOF:
+			return err
+		case have == 0:
+			return io.EOF
+		default:
+			return errShort
+		}
+	}
+	return nil
 }
 
 // chain is what the next row must continue.
@@ -205,16 +235,37 @@ func (c *chain) follow(row []byte) (Record, error) {
 	if err != nil {
 		return Record{}, err
 	}
-	switch {
-	case r.Seq != c.seq+1:
-		return Record{}, fmt.Errorf("row says it is row %d", r.Seq)
-	case r.Prev != c.hash:
-		return Record{}, errors.New("does not continue the row before it")
-	case r.Time.IsZero() || r.Time.UnixNano() < c.time:
-		return Record{}, errors.New("is older than the row before it")
+	if err := c.move(r.glance(), RowHash(row)); err != nil {
+		return Record{}, err
 	}
-	*c = chain{seq: r.Seq, hash: RowHash(row), time: r.Time.UnixNano()}
 	return r, nil
+}
+
+// pass is follow for who needs no more than a glance at the row.
+func (c *chain) pass(f frame) (glance, error) {
+	var g glance
+	if !g.read(f.row) {
+		r, err := Decode(f.row)
+		if err != nil {
+			return glance{}, err
+		}
+		g = r.glance()
+	}
+	return g, c.move(g, f.hash())
+}
+
+// move puts the chain behind a row that has hash h.
+func (c *chain) move(g glance, h Hash) error {
+	switch {
+	case g.seq != c.seq+1:
+		return fmt.Errorf("row says it is row %d", g.seq)
+	case g.prev != c.hash:
+		return errors.New("does not continue the row before it")
+	case g.time == 0 || g.time < c.time:
+		return errors.New("is older than the row before it")
+	}
+	*c = chain{seq: g.seq, hash: h, time: g.time}
+	return nil
 }
 
 // checkHeader says whether a segment continues the chain.

@@ -93,9 +93,9 @@ type placed struct {
 }
 
 // write queues the body in b.
-func (p placed) write(b *batch) {
+func (p placed) write(b *batch, spare *buffers) {
 	if p.tail != nil {
-		b.bodies.add(p.tail, p.frame)
+		b.bodies.add(p.tail, p.frame, spare)
 	}
 }
 
@@ -143,7 +143,7 @@ func (l *Log) packFor(k Kind, n int64) (*tail, error) {
 	}
 	b := l.batch()
 	b.retire(l.pack)
-	b.bodies.add(t, encodePackHeader(l.id, num))
+	b.bodies.add(t, encodePackHeader(l.id, num), &l.spare)
 	l.pack, l.packs = t, num
 	return t, nil
 }

@@ -286,31 +286,43 @@ func (v *verifier) rows(ctx context.Context, name string, frames *frameReader) e
 
 func (v *verifier) row(name string, f frame) error {
 	before := v.chain
-	r, err := v.chain.follow(f.row)
-	if err == nil && f.batch != r.Seq && (f.batch > r.Seq || v.batch != 0 && f.batch != v.batch) {
+	g, err := v.chain.pass(f)
+	if err == nil && f.batch != g.seq && (f.batch > g.seq || v.batch != 0 && f.batch != v.batch) {
 		err = damage("belongs to another commit")
 	}
-	if err == nil && r.Kind == KindSystem && r.Subject == "opened" && r.attr("log") != hex.EncodeToString(v.id[:]) {
-		err = damage("was written for another log")
+	if err == nil && (g.kind == KindSystem || v.o.Bodies && !v.before(g.seq)) {
+		err = v.content(f.row)
 	}
 	if err == nil {
 		err = v.checkHeads()
-	}
-	if err == nil && v.o.Bodies && !v.before(r.Seq) {
-		err = v.checkBodies(&r)
 	}
 	if err != nil {
 		v.chain = before
 		return v.broken(name, f.off, err)
 	}
 	v.batch = f.batch
-	switch r.Kind {
+	switch g.kind {
 	case KindIntent:
-		if !v.before(r.Seq) {
-			v.open[r.Seq] = struct{}{}
+		if !v.before(g.seq) {
+			v.open[g.seq] = struct{}{}
 		}
 	case KindOutcome:
-		delete(v.open, r.Ref)
+		delete(v.open, g.ref)
+	}
+	return nil
+}
+
+// content checks what a row says about the log and about bodies.
+func (v *verifier) content(row []byte) error {
+	r, err := Decode(row)
+	if err != nil {
+		return err
+	}
+	if r.Kind == KindSystem && r.Subject == "opened" && r.attr("log") != hex.EncodeToString(v.id[:]) {
+		return damage("was written for another log")
+	}
+	if v.o.Bodies && !v.before(r.Seq) {
+		return v.checkBodies(&r)
 	}
 	return nil
 }

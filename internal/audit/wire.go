@@ -15,13 +15,14 @@ import (
 
 // field is one field of message M. typ is always varint or bytes.
 type field[M any] struct {
-	num  protowire.Number
-	name string
-	typ  protowire.Type
-	must bool // present even where its value is zero
-	many bool // may follow itself
-	put  func(dst []byte, m *M) ([]byte, error)
-	take func(m *M, n uint64, b []byte) error // n for varint, b for bytes
+	num   protowire.Number
+	name  string
+	typ   protowire.Type
+	must  bool  // present even where its value is zero
+	many  bool  // may follow itself
+	shape shape // the same rules for a glance
+	put   func(dst []byte, m *M) ([]byte, error)
+	take  func(m *M, n uint64, b []byte) error // n for varint, b for bytes
 }
 
 const (
@@ -123,11 +124,32 @@ func putBytes(dst []byte, num protowire.Number, b []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(dst, num, protowire.BytesType), b)
 }
 
+// putMessage appends a message with its length before it, and nothing for an
+// empty one unless it must be there.
+func putMessage[M any](dst []byte, num protowire.Number, fields []field[M], m *M, must bool) ([]byte, error) {
+	out := protowire.AppendTag(dst, num, protowire.BytesType)
+	at := len(out)
+	out, err := encodeMessage(append(out, 0), fields, m)
+	if err != nil {
+		return nil, err
+	}
+	n := len(out) - at - 1
+	if n == 0 && !must {
+		return dst, nil
+	}
+	if more := protowire.SizeVarint(uint64(n)) - 1; more > 0 {
+		out = append(out, make([]byte, more)...)
+		copy(out[at+1+more:], out[at+1:at+1+n])
+	}
+	protowire.AppendVarint(out[:at], uint64(n))
+	return out, nil
+}
+
 type integer interface{ ~int | ~int64 | ~uint8 }
 
 func number[M any, N integer](num protowire.Number, name string, limit uint64, at func(*M) *N) field[M] {
 	return field[M]{
-		num: num, name: name, typ: protowire.VarintType,
+		num: num, name: name, typ: protowire.VarintType, shape: shape{form: aNumber, limit: limit},
 		put: func(dst []byte, m *M) ([]byte, error) {
 			v := int64(*at(m))
 			if v < 0 || uint64(v) > limit {
@@ -149,6 +171,7 @@ func number[M any, N integer](num protowire.Number, name string, limit uint64, a
 // rows of a newer version are told apart from damaged ones.
 func versionField[M any](num protowire.Number, name string, at func(*M) *int) field[M] {
 	f := number(num, name, math.MaxInt32, at)
+	f.shape.limit = FormatVersion
 	take := f.take
 	f.take = func(m *M, v uint64, b []byte) error {
 		if v > FormatVersion {
@@ -161,7 +184,7 @@ func versionField[M any](num protowire.Number, name string, at func(*M) *int) fi
 
 func truth[M any](num protowire.Number, name string, at func(*M) *bool) field[M] {
 	return field[M]{
-		num: num, name: name, typ: protowire.VarintType,
+		num: num, name: name, typ: protowire.VarintType, shape: shape{form: aNumber, limit: 1},
 		put: func(dst []byte, m *M) ([]byte, error) {
 			if !*at(m) {
 				return dst, nil
@@ -189,7 +212,7 @@ func text[M any](num protowire.Number, name string, limit int, at func(*M) *stri
 		return nil
 	}
 	return field[M]{
-		num: num, name: name, typ: protowire.BytesType,
+		num: num, name: name, typ: protowire.BytesType, shape: shape{form: aText, limit: uint64(limit)},
 		put: func(dst []byte, m *M) ([]byte, error) {
 			s := *at(m)
 			if s == "" {
@@ -209,7 +232,7 @@ func text[M any](num protowire.Number, name string, limit int, at func(*M) *stri
 
 func blob[M any](num protowire.Number, name string, limit int, at func(*M) *[]byte) field[M] {
 	return field[M]{
-		num: num, name: name, typ: protowire.BytesType,
+		num: num, name: name, typ: protowire.BytesType, shape: shape{form: aBlob, limit: uint64(limit)},
 		put: func(dst []byte, m *M) ([]byte, error) {
 			b := *at(m)
 			if len(b) == 0 {
@@ -234,7 +257,7 @@ func blob[M any](num protowire.Number, name string, limit int, at func(*M) *[]by
 // then.
 func digest[M any](num protowire.Number, name string, must bool, at func(*M) *Hash) field[M] {
 	return field[M]{
-		num: num, name: name, typ: protowire.BytesType, must: must,
+		num: num, name: name, typ: protowire.BytesType, must: must, shape: shape{form: aHash},
 		put: func(dst []byte, m *M) ([]byte, error) {
 			h := at(m)
 			if !must && *h == (Hash{}) {
@@ -258,7 +281,7 @@ func digest[M any](num protowire.Number, name string, must bool, at func(*M) *Ha
 // instant is a time in nanoseconds since 1970, absent for the zero time.
 func instant[M any](num protowire.Number, name string, at func(*M) *time.Time) field[M] {
 	return field[M]{
-		num: num, name: name, typ: protowire.VarintType,
+		num: num, name: name, typ: protowire.VarintType, shape: shape{form: aNumber, limit: lastInstant},
 		put: func(dst []byte, m *M) ([]byte, error) {
 			t := *at(m)
 			if t.IsZero() {
@@ -282,7 +305,7 @@ func instant[M any](num protowire.Number, name string, at func(*M) *time.Time) f
 func micros[M any](num protowire.Number, name string, at func(*M) *time.Duration) field[M] {
 	const limit = math.MaxInt64 / int64(time.Microsecond)
 	return field[M]{
-		num: num, name: name, typ: protowire.VarintType,
+		num: num, name: name, typ: protowire.VarintType, shape: shape{form: aNumber, limit: uint64(limit)},
 		put: func(dst []byte, m *M) ([]byte, error) {
 			if *at(m) < 0 {
 				return nil, errors.New("is negative")
@@ -302,13 +325,9 @@ func micros[M any](num protowire.Number, name string, at func(*M) *time.Duration
 // embedded is a message that is absent when all its fields are.
 func embedded[M, E any](num protowire.Number, name string, fields []field[E], at func(*M) *E) field[M] {
 	return field[M]{
-		num: num, name: name, typ: protowire.BytesType,
+		num: num, name: name, typ: protowire.BytesType, shape: shape{form: aMessage, sub: layoutOf(fields)},
 		put: func(dst []byte, m *M) ([]byte, error) {
-			b, err := encodeMessage(nil, fields, at(m))
-			if err != nil || len(b) == 0 {
-				return dst, err
-			}
-			return putBytes(dst, num, b), nil
+			return putMessage(dst, num, fields, at(m), false)
 		},
 		take: func(m *M, _ uint64, b []byte) error { return decodeMessage(b, fields, at(m)) },
 	}
@@ -317,16 +336,12 @@ func embedded[M, E any](num protowire.Number, name string, fields []field[E], at
 // optional is a message that is absent when its pointer is nil.
 func optional[M, E any](num protowire.Number, name string, fields []field[E], at func(*M) **E) field[M] {
 	return field[M]{
-		num: num, name: name, typ: protowire.BytesType,
+		num: num, name: name, typ: protowire.BytesType, shape: shape{form: aMessage},
 		put: func(dst []byte, m *M) ([]byte, error) {
 			if *at(m) == nil {
 				return dst, nil
 			}
-			b, err := encodeMessage(nil, fields, *at(m))
-			if err != nil {
-				return nil, err
-			}
-			return putBytes(dst, num, b), nil
+			return putMessage(dst, num, fields, *at(m), true)
 		},
 		take: func(m *M, _ uint64, b []byte) error {
 			e := new(E)
@@ -338,17 +353,16 @@ func optional[M, E any](num protowire.Number, name string, fields []field[E], at
 
 func repeated[M, E any](num protowire.Number, name string, limit int, fields []field[E], at func(*M) *[]E) field[M] {
 	return field[M]{
-		num: num, name: name, typ: protowire.BytesType, many: true,
+		num: num, name: name, typ: protowire.BytesType, shape: shape{form: aMessage}, many: true,
 		put: func(dst []byte, m *M) ([]byte, error) {
 			if n := len(*at(m)); n > limit {
 				return nil, fmt.Errorf("%d of them, at most %d", n, limit)
 			}
 			for i := range *at(m) {
-				b, err := encodeMessage(nil, fields, &(*at(m))[i])
-				if err != nil {
+				var err error
+				if dst, err = putMessage(dst, num, fields, &(*at(m))[i], true); err != nil {
 					return nil, err
 				}
-				dst = putBytes(dst, num, b)
 			}
 			return dst, nil
 		},
