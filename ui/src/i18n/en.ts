@@ -196,9 +196,17 @@ export const en = {
     tokens: '{{n}} tokens',
     cardLabel: '{{title}}, {{status}}',
   },
+  cause: {
+    merged: 'merged into {{target}}',
+    noCI: 'ready for your review; no CI gate is configured',
+    ciPending: 'ready for your review; the CI gate has not run',
+    ciPassed: 'the CI gate passed; ready for your approval',
+    ciDrift: 'the CI gate passed, but the work changes files the gate depends on',
+    ciStale: 'something moved since the CI gate ran; run it again',
+  },
   first: {
     title: 'Add a repository to begin',
-    help: 'moeca reads its objects and refs. It writes nothing but the target branch, and that only when you merge.',
+    help: 'moeca reads its objects and refs, and adds branches and refs of its own below moeca/. Your target branch moves only when you merge; your checkout is never touched.',
     driver: 'Sandbox driver',
     gateway: 'Gateway',
     provider: 'Models',

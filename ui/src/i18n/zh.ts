@@ -187,9 +187,17 @@ export const zh: Messages = {
     tokens: '{{n}} 词元',
     cardLabel: '{{title}}，{{status}}',
   },
+  cause: {
+    merged: '已合并到 {{target}}',
+    noCI: '可以审阅；未配置 CI 关卡',
+    ciPending: '可以审阅；CI 关卡尚未运行',
+    ciPassed: 'CI 关卡已通过，可以批准',
+    ciDrift: 'CI 关卡已通过，但改动涉及关卡所依赖的文件',
+    ciStale: 'CI 关卡运行之后有变化，请重新运行',
+  },
   first: {
     title: '先添加一个仓库',
-    help: 'moeca 读取它的对象和引用，只写目标分支，并且只在你合并时写。',
+    help: 'moeca 读取它的对象和引用，并在 moeca/ 下添加自己的分支和引用。目标分支只在你合并时移动，你的检出不会被触碰。',
     driver: '沙箱驱动',
     gateway: '网关',
     provider: '模型',

@@ -2,6 +2,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { useRef } from 'react'
 import { useTranslation } from 'react-i18next'
 import { Age } from '@/components/Age'
+import { Cause } from '@/components/Cause'
 import { cn } from '@/components/cn'
 import { Measured, Scripted } from '@/components/Mark'
 import { Safe } from '@/components/Safe'
@@ -57,7 +58,7 @@ export function Card({ task }: { task: Task }) {
       </div>
       {task.cause === '' ? null : (
         <p className="line-clamp-2 text-sm break-words text-t3">
-          <Safe text={task.cause} />
+          <Cause task={task} />
         </p>
       )}
       <CardFoot task={task} />

@@ -2,6 +2,7 @@ import { Maximize2, Minimize2, X } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import { useReview } from '@/api/tasks'
 import { Button } from '@/components/Button'
+import { Cause } from '@/components/Cause'
 import { Chip } from '@/components/Chip'
 import { cn } from '@/components/cn'
 import { Measured, Scripted } from '@/components/Mark'
@@ -97,7 +98,7 @@ function Why({ task }: { task: Task }) {
   const step = steps.find((one) => one === task.next)
   return (
     <p className={cn('break-words', task.status === 'failed' ? 'text-red' : 'text-t2')}>
-      <Safe text={task.cause} />
+      <Cause task={task} />
       {step === undefined ? null : (
         <span className="text-t2">
           {task.cause === '' ? '' : ' · '}
