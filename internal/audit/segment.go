@@ -41,12 +41,14 @@ type header struct {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-func (id logID) checksum(parts ...[]byte) uint32 {
-	sum := crc32.Checksum(id[:], castagnoli)
-	for _, p := range parts {
-		sum = crc32.Update(sum, castagnoli, p)
+// checksum covers the id and b. The id goes through the table byte by byte:
+// given to crc32 it would be moved to the heap for each row.
+func (id logID) checksum(b []byte) uint32 {
+	sum := ^uint32(0)
+	for _, x := range id {
+		sum = castagnoli[byte(sum)^x] ^ sum>>8
 	}
-	return sum
+	return crc32.Update(^sum, castagnoli, b)
 }
 
 func (h header) encode() []byte {

@@ -146,15 +146,13 @@ func (v *verifier) run(ctx context.Context) error {
 	return v.headsReached()
 }
 
-// heads are the heads the caller holds.
-func (v *verifier) heads() []*Head {
-	return slices.DeleteFunc([]*Head{v.o.Head, v.o.Since}, func(h *Head) bool { return h == nil })
-}
+// heads are the heads the caller holds; either may be nil.
+func (v *verifier) heads() [2]*Head { return [2]*Head{v.o.Head, v.o.Since} }
 
 // headsReached says whether the log is as long as every head the caller holds.
 func (v *verifier) headsReached() error {
 	for _, h := range v.heads() {
-		if h.Seq > v.chain.seq {
+		if h != nil && h.Seq > v.chain.seq {
 			return &BrokenError{Seq: v.chain.seq + 1, Cause: fmt.Errorf(
 				"the log ends at row %d and is shorter than the head you hold (row %d): rows were cut off", v.chain.seq, h.Seq)}
 		}
@@ -170,7 +168,9 @@ func (v *verifier) firstSegment(last int64) (int64, error) {
 	}
 	first := v.o.Since.Seq
 	for _, h := range v.heads() {
-		first = min(first, h.Seq)
+		if h != nil {
+			first = min(first, h.Seq)
+		}
 	}
 	for num := last; num > 1; num-- {
 		f, err := os.Open(filepath.Join(v.dir, segmentName(num)))
@@ -342,7 +342,7 @@ func (v *verifier) before(seq int64) bool { return v.o.Since != nil && seq <= v.
 
 func (v *verifier) checkHeads() error {
 	for _, h := range v.heads() {
-		if h.Seq == v.chain.seq && h.Hash != v.chain.hash {
+		if h != nil && h.Seq == v.chain.seq && h.Hash != v.chain.hash {
 			return damage("is not the row whose hash you hold: the log was rewritten at or before it")
 		}
 	}
