@@ -34,6 +34,7 @@ import (
 	"moeca/internal/audit"
 	"moeca/internal/gateway"
 	"moeca/internal/gateway/gatewayapi"
+	"moeca/internal/gateway/policy"
 	"moeca/internal/gateway/upstream"
 	"moeca/internal/session"
 )
@@ -44,6 +45,7 @@ type Options struct {
 	Log       gateway.Log
 	Sessions  *session.Table
 	Upstreams *upstream.Set
+	Policies  *policy.Set
 	TokenHash [sha256.Size]byte // of the admin bearer
 	Health    func() gatewayapi.Health
 	Logger    *slog.Logger
@@ -52,6 +54,7 @@ type Options struct {
 type server struct {
 	o       Options
 	answers answers
+	models  modelCache
 	change  sync.Mutex // one provider change at a time, from plan to apply
 }
 
@@ -72,6 +75,9 @@ func New(o Options) http.Handler {
 	mux.HandleFunc("PATCH /v1/providers/{name}", s.define("provider.patch", o.Upstreams.PlanPatch))
 	mux.HandleFunc("DELETE /v1/providers/{name}", s.deleteProvider)
 	mux.HandleFunc("PUT /v1/providers/{name}/secret", s.setSecret)
+	mux.HandleFunc("GET /v1/providers/{name}/models", s.listModels)
+	mux.HandleFunc("POST /v1/providers/{name}/test", s.test)
+	s.policyRoutes(mux)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.answers.refuse(w, r, http.StatusNotFound, "no-endpoint", "there is no such endpoint")
 	})
@@ -218,6 +224,7 @@ func (s *server) apply(w http.ResponseWriter, r *http.Request, action string, pl
 		return
 	}
 	s.o.Gateway.ForgetConnections()
+	s.models.clear()
 	if c.After.Name == "" || strings.HasSuffix(action, "-secret") {
 		w.WriteHeader(http.StatusNoContent)
 		return
@@ -233,6 +240,8 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		s.answers.refuse(w, r, http.StatusNotFound, "unknown-provider", err.Error())
 	case errors.Is(err, upstream.ErrInvalid):
 		s.answers.refuse(w, r, http.StatusBadRequest, "invalid-provider", err.Error())
+	case errors.Is(err, policy.ErrInvalid):
+		s.answers.refuse(w, r, http.StatusBadRequest, "invalid-policy", err.Error())
 	case errors.Is(err, session.ErrScope):
 		s.answers.refuse(w, r, http.StatusBadRequest, "invalid-scope", err.Error())
 	case errors.Is(err, gateway.ErrSocketDir):

@@ -161,6 +161,19 @@ func (c *Client) SetSecret(ctx context.Context, name, value string) error {
 	return c.c.call(ctx, http.MethodPut, providerPath(name)+"/secret", SecretPut{Value: value}, nil)
 }
 
+// Models asks the upstream for its models, through every gate; a list is good
+// for a minute.
+func (c *Client) Models(ctx context.Context, name string) (Models, error) {
+	var m Models
+	return m, c.c.call(ctx, http.MethodGet, providerPath(name)+"/models", nil, &m)
+}
+
+// TestProvider makes one call that costs nothing and says how it went.
+func (c *Client) TestProvider(ctx context.Context, name string) (TestResult, error) {
+	var t TestResult
+	return t, c.c.call(ctx, http.MethodPost, providerPath(name)+"/test", nil, &t)
+}
+
 // Close drops idle connections.
 func (c *Client) Close() { c.c.http.CloseIdleConnections() }
 

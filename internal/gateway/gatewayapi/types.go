@@ -101,6 +101,34 @@ type ProviderPatch struct {
 	Hosts    *[]string `json:"hosts,omitempty"`
 }
 
+// Models is the answer to GET /v1/providers/{name}/models.
+type Models struct {
+	Models []string  `json:"models"`
+	At     time.Time `json:"at"` // when the upstream was asked
+}
+
+// TestResult is the answer to POST /v1/providers/{name}/test.
+type TestResult struct {
+	OK        bool   `json:"ok"`
+	Class     string `json:"class"` // one of the Test constants
+	Message   string `json:"message"`
+	Status    int    `json:"status,omitempty"` // of the upstream or of the gate that refused
+	LatencyMS int64  `json:"latency_ms"`
+}
+
+// Classes of a test call.
+const (
+	TestOK          = "ok"
+	TestNoKey       = "no-key"      // none is set
+	TestKey         = "key"         // the upstream refused it
+	TestUnreachable = "unreachable" // no answer: network, name, certificate, time
+	TestRate        = "rate"
+	TestFault       = "fault"   // the upstream's own
+	TestPath        = "path"    // it answered, but not what was asked for
+	TestRefused     = "refused" // a gate of ours did
+	TestNone        = "none"    // nothing to try
+)
+
 // SecretPut is the body of PUT /v1/providers/{name}/secret. An empty value
 // clears the key.
 type SecretPut struct {

@@ -146,3 +146,37 @@ func (u Upstream) MayFetch(host string) bool {
 	}
 	return false
 }
+
+// ModelsTarget is where the list of models is, below the base; empty: there is
+// none.
+func (u Upstream) ModelsTarget() string {
+	switch {
+	case u.Kind == KindGemini:
+		return "/v1beta/models?pageSize=1000"
+	case u.Kind == KindAnthropic:
+		return "/v1/models?limit=1000"
+	case u.Kind == KindOpenAI && u.Base != nil && strings.HasSuffix(u.Base.Path, "/v1"):
+		return "/models"
+	case u.Kind == KindOpenAI:
+		return "/v1/models"
+	}
+	return ""
+}
+
+// TestTarget is a read that costs nothing and needs a working key; empty: the
+// kind has none.
+func (u Upstream) TestTarget() string {
+	switch u.Kind {
+	case KindGitHub:
+		return "/rate_limit"
+	case KindJira:
+		return "/rest/api/2/myself"
+	case KindTrello:
+		return "/1/members/me?fields=id"
+	case KindNotion:
+		return "/v1/users/me"
+	case KindSigV4, KindCustom:
+		return "/"
+	}
+	return u.ModelsTarget()
+}
