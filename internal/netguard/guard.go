@@ -23,6 +23,7 @@ type Options struct {
 	Resolver Resolver                          // nil: the pure Go resolver of this machine
 	Own      func() ([]netip.Addr, error)      // nil: addresses of the interfaces, read at every dial
 	Connect  time.Duration                     // time for one connection; zero: 10 s
+	Denied   []netip.Prefix                    // refused although they are public
 	dial     func(*net.Dialer) contextDialFunc // tests see what would be dialled
 }
 
@@ -102,6 +103,11 @@ func (g *Guard) exemption(hostport string) (Exemption, bool) {
 func (g *Guard) CheckAddr(addr netip.Addr) error {
 	if class := g.classes.of(addr); class != Public {
 		return &RefusedError{Host: addr.String(), Reason: string(class)}
+	}
+	for _, p := range g.o.Denied {
+		if p.Contains(addr.Unmap().WithZone("")) {
+			return &RefusedError{Host: addr.String(), Reason: ReasonDenied}
+		}
 	}
 	own, err := g.o.Own()
 	if err != nil {

@@ -26,6 +26,7 @@ const (
 	ReasonSpelled  = "address spelled as something else"
 	ReasonChars    = "character not allowed in host"
 	ReasonAlias    = "name of this machine or its network"
+	ReasonDenied   = "on the denylist"
 	ReasonNetwork  = "network is not tcp"
 	ReasonNothing  = "name has no address"
 	ReasonPort     = "port is not a number"

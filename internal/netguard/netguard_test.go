@@ -268,3 +268,16 @@ func FuzzClass(f *testing.F) {
 		}
 	})
 }
+
+func TestDenylistIsJudgedWhereANameResolves(t *testing.T) {
+	g := New(Options{
+		Own: func() ([]netip.Addr, error) { return nil, nil }, Denied: []netip.Prefix{netip.MustParsePrefix("1.2.3.0/24"), netip.MustParsePrefix("2606:4700::/32")},
+	})
+	for addr, want := range map[string]string{"1.2.3.4": ReasonDenied, "1.2.4.4": "", "2606:4700::1": ReasonDenied, "2606:4800::1": ""} {
+		var refused *RefusedError
+		err := g.CheckAddr(netip.MustParseAddr(addr))
+		if errors.As(err, &refused) != (want != "") || refused != nil && refused.Reason != want {
+			t.Errorf("%s: %v", addr, err)
+		}
+	}
+}

@@ -16,6 +16,7 @@ import (
 	"moeca/internal/audit"
 	"moeca/internal/gateway"
 	"moeca/internal/gateway/gatewayapi"
+	"moeca/internal/gateway/policy"
 	"moeca/internal/gateway/upstream"
 	"moeca/internal/netguard"
 	"moeca/internal/session"
@@ -52,19 +53,20 @@ func (l *memoryLog) Err() error { return errors.Join(l.down, l.broken) }
 type desk struct {
 	log      *memoryLog
 	set      *upstream.Set
+	policies *policy.Set
 	sessions *session.Table
 	h        http.Handler
 }
 
 func newDesk(t *testing.T) *desk {
-	d := &desk{log: &memoryLog{}}
+	d := &desk{log: &memoryLog{}, policies: policy.NewSet()}
 	guard := netguard.New(netguard.Options{})
 	d.set, d.sessions = upstream.NewSet(guard, nil), session.NewTable(nil)
 	logger := slog.New(slog.DiscardHandler)
 	g := gateway.New(gateway.Options{Log: d.log, Sessions: d.sessions, Upstreams: d.set, Guard: guard, SocketGID: -1})
 	t.Cleanup(func() { g.Close(context.Background()) })
 	d.h = New(Options{
-		Gateway: g, Log: d.log, Sessions: d.sessions, Upstreams: d.set, TokenHash: sha256.Sum256([]byte("tok")), Logger: logger,
+		Gateway: g, Log: d.log, Sessions: d.sessions, Upstreams: d.set, Policies: d.policies, TokenHash: sha256.Sum256([]byte("tok")), Logger: logger,
 		Health: func() gatewayapi.Health { return gatewayapi.Health{OK: true} },
 	})
 	return d

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"time"
+
+	"moeca/internal/gateway/policy"
 )
 
 // Body bounds the size of a request and reads it, once, so that what later
@@ -30,10 +32,11 @@ var ErrBusy = errors.New("gate: session has too much under way")
 // Name of the gate.
 func (Body) Name() string { return "body" }
 
-// Decide fills Body. A body under an encoding cannot be checked and is refused.
+// Decide fills Body. A body under an encoding cannot be checked and is refused,
+// except where nothing in it is looked at and it passes as it was sent.
 func (g Body) Decide(_ context.Context, r *Request) Decision {
 	for _, v := range r.HTTP.Header["Content-Encoding"] {
-		if v != "" && v != "identity" {
+		if v != "" && v != "identity" && !policy.MayBeEncoded(r.Upstream.Kind, r.HTTP.Method, r.Rest) {
 			return Deny(http.StatusUnsupportedMediaType, ReasonEncoded, "send the body without a content encoding")
 		}
 	}

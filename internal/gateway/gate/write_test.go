@@ -237,8 +237,8 @@ func FuzzAuthorize(f *testing.F) {
 		if rest, err := upstream.CanonicalPath(path); err != nil || rest == "" || rest != path {
 			return
 		}
-		if (upstream.Upstream{Kind: kind}).Model() {
-			return
+		if (upstream.Upstream{Kind: kind}).Model() || !slices.Contains([]string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}, method) {
+			return // the target gate passes no other
 		}
 		ask := func() (Decision, *Request) {
 			r := judged(kind, method, "/", body)

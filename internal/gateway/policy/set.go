@@ -73,6 +73,17 @@ func (s *Set) Get(name string) gatewayapi.Policy {
 	return clone(s.by[name])
 }
 
+// All returns the policies that were changed, by upstream.
+func (s *Set) All() map[string]gatewayapi.Policy {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	out := make(map[string]gatewayapi.Policy, len(s.by))
+	for name, p := range s.by {
+		out[name] = clone(p)
+	}
+	return out
+}
+
 // Change is a planned change. After is the policy once it is applied.
 type Change struct {
 	After gatewayapi.Policy

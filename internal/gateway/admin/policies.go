@@ -1,0 +1,45 @@
+package admin
+
+import (
+	"net/http"
+
+	"moeca/internal/audit"
+	"moeca/internal/gateway/gatewayapi"
+)
+
+// policyRoutes serves what was added to the shipped rules of each upstream.
+// Reading one that was never changed answers the empty policy.
+func (s *server) policyRoutes(mux *http.ServeMux) {
+	mux.HandleFunc("GET /v1/policies", func(w http.ResponseWriter, _ *http.Request) {
+		s.answers.send(w, http.StatusOK, s.o.Policies.All())
+	})
+	mux.HandleFunc("GET /v1/policies/{name}", func(w http.ResponseWriter, r *http.Request) {
+		s.answers.send(w, http.StatusOK, s.o.Policies.Get(r.PathValue("name")))
+	})
+	mux.HandleFunc("PATCH /v1/policies/{name}", s.patchPolicy)
+}
+
+// patchPolicy plans, records, applies and answers, in this order.
+func (s *server) patchPolicy(w http.ResponseWriter, r *http.Request) {
+	var patch gatewayapi.PolicyPatch
+	if !s.answers.read(w, r, &patch) {
+		return
+	}
+	name := r.PathValue("name")
+	s.change.Lock()
+	defer s.change.Unlock()
+	c, err := s.o.Policies.Plan(name, patch)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	if err := record(r.Context(), s.o.Log, "policy.patch", name, audit.Attribution{}, patch); err != nil {
+		s.answers.logDown(w, err)
+		return
+	}
+	if err := c.Apply(); err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.answers.send(w, http.StatusOK, c.After)
+}

@@ -1,0 +1,58 @@
+package admin
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"moeca/internal/audit"
+	"moeca/internal/gateway/gatewayapi"
+)
+
+func TestPolicyChangesAreRowsBeforeTheyTakeEffect(t *testing.T) {
+	d := newDesk(t)
+	if w := d.call("GET", "/v1/policies/jira", ""); w.Code != 200 || strings.TrimSpace(w.Body.String()) != "{}" {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	w := d.call("PATCH", "/v1/policies/jira", `{"writes":[{"method":"POST","path":"/rest/api/3/issue/*/comment"}]}`)
+	if w.Code != 200 || len(d.policies.Get("jira").Writes) != 1 {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	last := d.log.rows[len(d.log.rows)-1]
+	if last.Kind != audit.KindAdmin || last.Subject != "jira" || !strings.Contains(string(last.Detail), "/rest/api/3/issue/*/comment") || last.Attrs[0].Value != "policy.patch" {
+		t.Errorf("row %+v", last)
+	}
+	d.call("PATCH", "/v1/policies/jira", `{"branch_prefixes":["bot/"]}`)
+	var p gatewayapi.Policy
+	w = d.call("GET", "/v1/policies/jira", "")
+	if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || len(p.Writes) != 1 || len(p.BranchPrefixes) != 1 {
+		t.Errorf("a patch dropped another field: %s", w.Body)
+	}
+	if w = d.call("GET", "/v1/policies", ""); !strings.Contains(w.Body.String(), `"jira":{`) {
+		t.Errorf("%s", w.Body)
+	}
+	d.log.down = errors.New("disk full")
+	if w = d.call("PATCH", "/v1/policies/jira", `{"writes":[]}`); w.Code != 503 || len(d.policies.Get("jira").Writes) != 1 {
+		t.Errorf("an unrecorded change took effect: %d %s", w.Code, w.Body)
+	}
+	d.log.down, d.log.broken = nil, errors.New("sync failed")
+	if w = d.call("PATCH", "/v1/policies/jira", `{"writes":[]}`); w.Code != 503 || len(d.policies.Get("jira").Writes) != 1 {
+		t.Errorf("a change took effect before its row was durable: %d %s", w.Code, w.Body)
+	}
+}
+
+func TestPoliciesThatCannotBeMeantAreRefused(t *testing.T) {
+	d := newDesk(t)
+	for _, body := range []string{
+		`{"writes":[{"method":"ANY","path":"/x"}]}`, `{"writes":[{"path":"/x"}]}`, `{"allow_merge":true}`, `{"branch_prefixes":[""]}`,
+		`{"forbidden":[{"operation":"a","effect":"maybe"}]}`, `[]`, `{}{}`,
+	} {
+		if w := d.call("PATCH", "/v1/policies/github", body); w.Code != 400 {
+			t.Errorf("%s: %d %s", body, w.Code, w.Body)
+		}
+	}
+	if len(d.policies.All()) != 0 {
+		t.Error("a refused policy took effect")
+	}
+}
