@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"encoding/base64"
 	"net/http"
 	"strings"
 
@@ -86,20 +87,24 @@ func (u Upstream) DefaultHeaders() http.Header {
 	return nil
 }
 
-// Secrets are the strings that must not come back in an answer: the key, and
-// where it consists of parts, each part that could be used.
+// Secrets are the strings that must not come back in an answer: the key, what
+// Basic makes of it, and the part of a Trello key that is not the token. Whoever
+// looks for them cuts keys of several parts; the user of a Basic key is none.
 func (u Upstream) Secrets() []secret.Value {
 	if u.Key.Empty() {
 		return nil
 	}
-	all := []secret.Value{u.Key}
-	if u.Auth.Scheme == gatewayapi.SchemeHeader {
-		return all
+	key, all := u.Key.Open(), []secret.Value{u.Key}
+	add := func(text string) { all = append(all, secret.New(text)) }
+	switch u.Auth.Scheme {
+	case gatewayapi.SchemeBasic:
+		add(base64.RawStdEncoding.EncodeToString([]byte(u.Auth.Prefix + key)))
+	case gatewayapi.SchemeTrello:
+		id, _, _ := strings.Cut(key, ":")
+		add(id)
 	}
-	for part := range strings.SplitSeq(u.Key.Open(), ":") {
-		if len(part) >= minKey && part != u.Key.Open() {
-			all = append(all, secret.New(part))
-		}
+	if u.Git != nil {
+		add(base64.RawStdEncoding.EncodeToString([]byte(gitAuth().Prefix + key)))
 	}
 	return all
 }

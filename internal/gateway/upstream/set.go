@@ -67,8 +67,8 @@ func (s *Set) Version() int64 {
 	return s.version
 }
 
-// Keys returns every key that is set and its parts, for whoever must recognise them, and the
-// version of the set they are from.
+// Keys returns the secrets of every upstream, for whoever must recognise them,
+// and the version of the set they are from.
 func (s *Set) Keys() (keys []secret.Value, version int64) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
