@@ -88,8 +88,8 @@ func (u Upstream) DefaultHeaders() http.Header {
 }
 
 // Secrets are the strings that must not come back in an answer: the key, what
-// Basic makes of it, and the part of a Trello key that is not the token. Whoever
-// looks for them cuts keys of several parts; the user of a Basic key is none.
+// Basic makes of it, and the first part of a key in parts, unless it is a user.
+// Whoever looks for them looks for what follows the first part by itself.
 func (u Upstream) Secrets() []secret.Value {
 	if u.Key.Empty() {
 		return nil
@@ -99,7 +99,7 @@ func (u Upstream) Secrets() []secret.Value {
 	switch u.Auth.Scheme {
 	case gatewayapi.SchemeBasic:
 		add(base64.RawStdEncoding.EncodeToString([]byte(u.Auth.Prefix + key)))
-	case gatewayapi.SchemeTrello:
+	case gatewayapi.SchemeTrello, gatewayapi.SchemeSigV4:
 		id, _, _ := strings.Cut(key, ":")
 		add(id)
 	}

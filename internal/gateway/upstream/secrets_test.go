@@ -24,7 +24,7 @@ func TestSecretsAreWhatIsSent(t *testing.T) {
 		"git and REST of one key": {KindGitHub, "ghp_12345", []string{"ghp_12345", basic([]byte("x-access-token:ghp_12345"))}},
 		"git alone":               {KindGit, "ghp_12345", []string{"ghp_12345", basic([]byte("x-access-token:ghp_12345"))}},
 		"both parts":              {KindTrello, "0123456789:token-123", []string{"0123456789:token-123", "0123456789"}},
-		"what signs":              {KindSigV4, "AKIDEXAMPLE:secret-123", []string{"AKIDEXAMPLE:secret-123"}},
+		"what signs":              {KindSigV4, "AKIDEXAMPLE:secret-123", []string{"AKIDEXAMPLE:secret-123", "AKIDEXAMPLE"}},
 	} {
 		u := defaults("x", row.kind)
 		if row.kind == KindSigV4 {
