@@ -398,7 +398,7 @@ func TestDialTimeRefusalIsAnOutcome(t *testing.T) {
 	kind, base := "custom", "https://rebind.example.com"
 	r.define("bound", patch(&kind, &base, ""), "")
 	r.g.transport = refusing{}
-	resp, body := r.post("/bound/x", "{}")
+	resp, body := r.do(r.overSocket(), "GET", "http://g/bound/x", "")
 	if resp.StatusCode != 403 || !strings.Contains(body, gate.ReasonAddress) {
 		t.Fatalf("%d %s", resp.StatusCode, body)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"moeca/internal/gateway/budget"
 	"moeca/internal/gateway/gate"
+	"moeca/internal/gateway/policy"
 	"moeca/internal/gateway/upstream"
 	"moeca/internal/netguard"
 	"moeca/internal/session"
@@ -57,6 +58,8 @@ type Options struct {
 	Log       Log
 	Sessions  *session.Table
 	Upstreams *upstream.Set
+	Policies  *policy.Set   // nil: every upstream has the shipped rules of its kind
+	Denied    gate.Networks // hosts that no upstream may lead to
 	Guard     *netguard.Guard
 	Limits    Limits
 	SocketGID int    // group of sandbox sockets; negative leaves it
@@ -92,6 +95,9 @@ func New(o Options) *Gateway {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	if o.Policies == nil {
+		o.Policies = policy.NewSet()
+	}
 	g := &Gateway{o: o, limits: o.Limits.WithDefaults(), ledger: budget.NewLedger(), lives: map[string]*live{}, paths: map[string]bool{}}
 	t := newTransport(o.Guard)
 	g.transport, g.idle = t, t.CloseIdleConnections
@@ -116,6 +122,11 @@ func (g *Gateway) gates() gate.Chain {
 		gate.Target{},
 		gate.Allowlist{},
 		gate.Address{Guard: g.o.Guard},
+		gate.Network{Denied: g.o.Denied},
+		gate.Path{Policies: g.o.Policies},
+		gate.Write{},
+		gate.Forbidden{},
+		gate.Ref{},
 		gate.Capability{},
 		gate.Key{},
 	}

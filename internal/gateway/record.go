@@ -2,7 +2,9 @@ package gateway
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"moeca/internal/audit"
@@ -55,12 +57,32 @@ func (x *exchange) session() session.Session {
 func (x *exchange) queueIntent() error {
 	r := x.row(audit.KindIntent)
 	r.Attrs = append(r.Attrs, audit.Attr{Key: "class", Value: x.req.Class.String()})
+	r.Attrs = append(r.Attrs, x.operations()...)
 	if x.lease != nil {
 		r.Attrs = append(r.Attrs, audit.Attr{Key: "reserved", Value: strconv.FormatInt(x.lease.Amount, 10)})
 	}
+	slices.SortFunc(r.Attrs, func(a, b audit.Attr) int { return strings.Compare(a.Key, b.Key) })
 	row, err := x.g.o.Log.Queue(r, x.capture(), nil)
 	x.intent = row
 	return err
+}
+
+// operations are what the write gate found in the request, and what is noted
+// of it. A model call is one operation that the class already names.
+func (x *exchange) operations() (attrs []audit.Attr) {
+	if len(x.req.Warnings) > 0 {
+		attrs = append(attrs, audit.Attr{Key: "warning", Value: audit.Clip(strings.Join(x.req.Warnings, " "), 512)})
+	}
+	if x.req.Upstream.Model() {
+		return attrs
+	}
+	var names []string
+	for _, op := range x.req.Operations {
+		if !slices.Contains(names, op.Name) {
+			names = append(names, op.Name)
+		}
+	}
+	return append(attrs, audit.Attr{Key: "operation", Value: audit.Clip(strings.Join(names, " "), 512)})
 }
 
 // capture keeps the request body for its row.

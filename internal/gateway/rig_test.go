@@ -20,6 +20,7 @@ import (
 	"moeca/internal/audit"
 	"moeca/internal/gateway/gate"
 	"moeca/internal/gateway/gatewayapi"
+	"moeca/internal/gateway/policy"
 	"moeca/internal/gateway/upstream"
 	"moeca/internal/netguard"
 	"moeca/internal/session"
@@ -107,6 +108,7 @@ type rig struct {
 	log             *faultLog
 	g               *Gateway
 	set             *upstream.Set
+	policies        *policy.Set
 	stub            *httptest.Server
 	answer          atomic.Pointer[http.HandlerFunc]
 	mu              sync.Mutex
@@ -136,7 +138,8 @@ func newRig(t *testing.T, limits Limits, scope session.Scope) *rig {
 	if limits.ModelPerSecond == 0 {
 		limits.ModelPerSecond, limits.ModelBurst, limits.ToolPerSecond, limits.ToolBurst = 1e6, 1e6, 1e6, 1e6
 	}
-	r.g = New(Options{Log: r.log, Sessions: sessions, Upstreams: r.set, Guard: guard, Limits: limits, SocketGID: -1, Logger: slog.New(slog.DiscardHandler)})
+	r.policies = toolPolicy(t)
+	r.g = New(Options{Policies: r.policies, Log: r.log, Sessions: sessions, Upstreams: r.set, Guard: guard, Limits: limits, SocketGID: -1, Logger: slog.New(slog.DiscardHandler)})
 	for name, kind := range map[string]string{"anthropic": upstream.KindAnthropic, "openai": upstream.KindOpenAI, "gemini": upstream.KindGemini, "tool": upstream.KindCustom} {
 		base := r.stub.URL
 		p := gatewayapi.ProviderPatch{Kind: &kind, BaseURL: &base}

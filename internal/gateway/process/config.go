@@ -29,6 +29,7 @@ import (
 	"moeca/internal/audit"
 	"moeca/internal/gateway"
 	"moeca/internal/gateway/admin"
+	"moeca/internal/gateway/gate"
 )
 
 // Config is the configuration file: one JSON object, unknown keys refused.
@@ -59,6 +60,9 @@ type Config struct {
 	// ScriptedSocket is where moeca-scripted listens; it becomes upstream demo.
 	ScriptedSocket string         `json:"scripted_socket,omitempty"`
 	Limits         gateway.Limits `json:"limits"`
+	// DenyNetworks are hosts that no upstream may lead to: a name, .suffix, an
+	// address or a prefix. Addresses are judged again when a name resolves.
+	DenyNetworks []string `json:"deny_networks,omitempty"`
 	// Landlock restricts the process to its own directories, as far as the
 	// kernel can; Health says how far.
 	Landlock bool `json:"landlock"`
@@ -130,6 +134,9 @@ func (c Config) Check() error {
 	}
 	if _, err := parseHash(c.AdminTokenHash); err != nil {
 		return fmt.Errorf("admin_token_hash: %w", err)
+	}
+	if _, err := gate.ParseNetworks(c.DenyNetworks); err != nil {
+		return fmt.Errorf("deny_networks: %w", err)
 	}
 	_, err = c.credentials()
 	return err

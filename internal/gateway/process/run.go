@@ -23,7 +23,9 @@ import (
 	"moeca/internal/audit"
 	"moeca/internal/gateway"
 	"moeca/internal/gateway/admin"
+	"moeca/internal/gateway/gate"
 	"moeca/internal/gateway/gatewayapi"
+	"moeca/internal/gateway/policy"
 	"moeca/internal/gateway/upstream"
 	"moeca/internal/netguard"
 	"moeca/internal/session"
@@ -83,19 +85,29 @@ type parts struct {
 
 	sessions  *session.Table
 	upstreams *upstream.Set
+	policies  *policy.Set
 	gateway   *gateway.Gateway
 	tokens    net.Listener
 }
 
 func (p *parts) run(ctx context.Context) error {
 	c := p.config
-	guard := netguard.New(netguard.Options{Connect: time.Duration(c.Limits.WithDefaults().ConnectSeconds) * time.Second})
+	denied, err := gate.ParseNetworks(c.DenyNetworks)
+	if err != nil {
+		return err
+	}
+	if p.policies, err = policy.Open(filepath.Join(c.Data, "policies.json")); err != nil {
+		return fmt.Errorf("gateway: %w", err)
+	}
+	guard := netguard.New(netguard.Options{
+		Connect: time.Duration(c.Limits.WithDefaults().ConnectSeconds) * time.Second, Denied: denied.Prefixes(),
+	})
 	p.sessions, p.upstreams = session.NewTable(nil), upstream.NewSet(guard, nil)
 	if err := p.firstUpstreams(); err != nil {
 		return err
 	}
 	p.gateway = gateway.New(gateway.Options{
-		Log: gateway.AuditLog{Log: p.log}, Sessions: p.sessions, Upstreams: p.upstreams, Guard: guard,
+		Log: gateway.AuditLog{Log: p.log}, Sessions: p.sessions, Upstreams: p.upstreams, Guard: guard, Policies: p.policies, Denied: denied,
 		Limits: c.Limits, SocketGID: c.SocketGID, SocketTop: c.SocketTop, Published: c.Published, Logger: p.logger,
 	})
 	adminListener, err := bindOwn(c.AdminSocket)
@@ -138,7 +150,7 @@ func (p *parts) serve(ctx context.Context, adminListener, appendListener net.Lis
 	}
 	host := newLease(p.config.LeaseSeconds)
 	adminServer := quiet(host.renewedBy(admin.New(admin.Options{
-		Gateway: p.gateway, Log: rows, Sessions: p.sessions, Upstreams: p.upstreams, TokenHash: hash, Health: p.health, Logger: p.logger,
+		Gateway: p.gateway, Log: rows, Sessions: p.sessions, Upstreams: p.upstreams, Policies: p.policies, TokenHash: hash, Health: p.health, Logger: p.logger,
 	})))
 	appendServer := quiet(appender)
 	ctx, cancel := context.WithCancel(ctx)
@@ -203,7 +215,7 @@ func (p *parts) firstUpstreams() error {
 
 // recordStart puts the start and its circumstances into the log.
 func (p *parts) recordStart(ctx context.Context) error {
-	detail, err := json.Marshal(map[string]any{"boot": p.boot, "landlock": p.landlock, "providers": p.upstreams.List()})
+	detail, err := json.Marshal(map[string]any{"boot": p.boot, "landlock": p.landlock, "providers": p.upstreams.List(), "policies": p.policies.All()})
 	if err != nil {
 		return err
 	}
