@@ -78,7 +78,10 @@ type answerBody struct {
 	clean   *scrub.Reader
 	meter   *usage.Meter
 	capture *audit.Capture
-	alive   func() // called for each sign of life of the upstream
+	alive   func()        // called for each sign of life of the upstream
+	over    func() []byte // called once when the reservation is used up: how the stream ends
+	tail    []byte        // of that, what is not read yet
+	cut     bool
 	status  int
 	ended   bool  // the upstream finished its answer by itself
 	broken  error // it did not
@@ -87,17 +90,25 @@ type answerBody struct {
 func (x *exchange) newAnswerBody(resp *http.Response, clean *scrub.Filter, alive func()) *answerBody {
 	b := &answerBody{
 		resp: resp, src: resp.Body, status: resp.StatusCode, alive: alive,
-		meter: usage.New(x.dialect, resp.Header.Get("Content-Type")), capture: audit.NewCapture(x.g.limits.CaptureBytes),
+		meter: usage.New(x.spend.dialect, resp.Header.Get("Content-Type")), over: x.cutShort, capture: audit.NewCapture(x.g.limits.CaptureBytes),
 	}
+	b.meter.Limit = x.spend.over
 	b.clean = scrub.NewReader(resp.Body, clean)
 	return b
 }
 
 func (b *answerBody) Read(p []byte) (int, error) {
+	if b.cut {
+		return b.end(p)
+	}
 	n, err := b.clean.Read(p)
 	b.alive()
 	if n > 0 {
-		_, _ = b.meter.Write(p[:n])
+		whole, over := b.meter.Write(p[:n])
+		if over != nil { // what follows the frame is not passed on
+			n, err, b.cut = whole, nil, true
+			b.tail = b.over()
+		}
 		_, _ = b.capture.Write(p[:n])
 	}
 	switch {
@@ -108,6 +119,17 @@ func (b *answerBody) Read(p []byte) (int, error) {
 		b.broken = err
 	}
 	return n, err
+}
+
+// end hands out how a cut stream ends.
+func (b *answerBody) end(p []byte) (int, error) {
+	n := copy(p, b.tail)
+	b.tail = b.tail[n:]
+	_, _ = b.capture.Write(p[:n])
+	if n == 0 {
+		return 0, io.EOF
+	}
+	return n, nil
 }
 
 func (b *answerBody) Close() error {

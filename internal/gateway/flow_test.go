@@ -106,7 +106,7 @@ func TestRowsTellWhatHappened(t *testing.T) {
 	if err != nil || string(resp) != messageAnswer {
 		t.Errorf("response body %q, %v", resp, err)
 	}
-	if left := r.g.ledger.Left(r.sandbox.ID); left != 2_000_000-30 {
+	if left := r.left(); left != 2_000_000-30 {
 		t.Errorf("%d tokens left", left)
 	}
 }
@@ -185,7 +185,7 @@ func TestLogDownStopsTraffic(t *testing.T) {
 	if n := len(r.calls()); n != 0 {
 		t.Fatalf("%d calls went upstream without a record", n)
 	}
-	if left := r.g.ledger.Left(r.sandbox.ID); left != 2_000_000 {
+	if left := r.left(); left != 2_000_000 {
 		t.Errorf("%d left: a call that never left cost something", left)
 	}
 	for err, hint := range map[error]string{audit.ErrFull: "free disk space", audit.ErrBacklog: "too slow", io.ErrUnexpectedEOF: "restart"} {
@@ -351,7 +351,7 @@ func TestParallelCallsNeverOverspend(t *testing.T) {
 func TestUsageNeverSeenCostsTheReservation(t *testing.T) {
 	r := newRig(t, Limits{}, session.Scope{})
 	bound := int64(len(smallBody)) + 4096 + 100
-	left, calls := r.g.ledger.Left(r.sandbox.ID), 0
+	left, calls := r.left(), 0
 	for name, c := range map[string]struct {
 		answer http.HandlerFunc
 		cost   int64
@@ -366,7 +366,7 @@ func TestUsageNeverSeenCostsTheReservation(t *testing.T) {
 		_, _ = r.post("/anthropic/v1/messages", smallBody)
 		calls++
 		r.rows(audit.KindOutcome, calls) // settled before its row
-		now := r.g.ledger.Left(r.sandbox.ID)
+		now := r.left()
 		if cost := left - now; cost != c.cost {
 			t.Errorf("%s: cost %d, want %d", name, cost, c.cost)
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"moeca/internal/audit"
+	"moeca/internal/gateway/decode"
 	"moeca/internal/gateway/gate"
 	"moeca/internal/netguard"
 )
@@ -44,9 +45,7 @@ func newTransport(guard *netguard.Guard) *http.Transport {
 // outcome row whatever happens.
 func (x *exchange) forward() {
 	if err := x.queueIntent(); err != nil {
-		if x.lease != nil {
-			x.lease.Settle(0)
-		}
+		x.spend.drop()
 		x.writeError(x.g.logDown(err))
 		return
 	}
@@ -54,7 +53,7 @@ func (x *exchange) forward() {
 	ctx, cancel := context.WithCancelCause(x.r.Context())
 	defer cancel(nil)
 	defer context.AfterFunc(x.live.ctx, func() { cancel(context.Canceled) })()
-	if !x.req.Class.Early() || x.req.Hosted {
+	if !x.req.Class.Early() || x.req.Hosted || x.spend.lasting {
 		if err := x.await(ctx); err != nil {
 			x.end(x.logOrGone(err))
 			return
@@ -115,18 +114,39 @@ func (x *exchange) modify(resp *http.Response, alive func()) error {
 	if resp.StatusCode == http.StatusSwitchingProtocols {
 		return errSwitched
 	}
-	for _, enc := range resp.Header["Content-Encoding"] {
-		if enc != "" && enc != "identity" {
-			return errEncoded
-		}
+	if err := decoded(resp); err != nil {
+		return err
 	}
-	resp.Header.Del("Content-Encoding")
+	if x.spend.streamed(resp) { // the end may come earlier than was announced
+		resp.ContentLength = -1
+		resp.Header.Del("Content-Length")
+	}
 	resp.Trailer = nil
 	dropAnswerHeaders(resp.Header)
 	clean := x.g.scrubs.get(x.g.o.Upstreams, x.req.Upstream.Key).Filter()
 	scrubHeaders(resp.Header, clean)
 	x.answer = x.newAnswerBody(resp, clean, alive)
 	resp.Body = x.answer
+	return nil
+}
+
+// decoded takes a content encoding off the answer, which nobody asked for.
+func decoded(resp *http.Response) error {
+	plain, err := decode.Reader(resp.Body, resp.Header["Content-Encoding"])
+	if err != nil || plain != io.Reader(resp.Body) && resp.StatusCode == http.StatusPartialContent {
+		return errEncoded // a part of encoded bytes is no part of the content
+	}
+	resp.Header.Del("Content-Encoding")
+	if plain != io.Reader(resp.Body) {
+		resp.Body = struct {
+			io.Reader
+			io.Closer
+		}{plain, resp.Body}
+		resp.ContentLength = -1
+		for _, name := range [...]string{"Content-Length", "Content-Md5", "Digest", "Content-Digest", "Repr-Digest", "Etag"} {
+			resp.Header.Del(name) // were of the encoded bytes
+		}
+	}
 	return nil
 }
 
@@ -146,7 +166,7 @@ func (x *exchange) upstreamFailed(ctx context.Context, err error) {
 		d = gate.Deny(http.StatusForbidden, gate.ReasonAddress, "the host of %s must not be reached: %s", name, refused.Reason)
 		d.Gate = gate.Address{}.Name()
 	case errors.Is(err, errEncoded):
-		d.Reason, d.Message = ReasonEncoding, name+" answered under a content encoding although none was accepted"
+		d.Reason, d.Message = ReasonEncoding, name+" answered under a content encoding that the gateway does not know"
 	case errors.Is(err, errSwitched):
 		d.Reason, d.Message = ReasonSwitch, name+" switched protocols"
 	case x.live.ctx.Err() != nil:
@@ -206,6 +226,8 @@ func (x *exchange) result(panicked bool) string {
 		return audit.ResultPanic
 	case x.answer != nil && x.answer.ended && x.w.failed == nil:
 		return audit.ResultOK
+	case x.answer != nil && x.answer.cut:
+		return audit.ResultCut
 	case x.live.ctx.Err() != nil || x.stopped != nil:
 		return audit.ResultCut
 	case x.r.Context().Err() != nil || x.w.failed != nil:

@@ -183,22 +183,36 @@ func TestAnswerNeverCarriesTheKeyBack(t *testing.T) {
 	}
 }
 
-func TestEncodedAnswerIsRefused(t *testing.T) {
+func TestEncodedAnswerIsDecodedOrRefused(t *testing.T) {
 	r := newRig(t, Limits{}, session.Scope{})
-	for _, encoding := range []string{"gzip", "br", "identity, gzip", "GZIP"} {
+	const answer = `{"usage":{"input_tokens":10,"output_tokens":20},"echo":"` + theKey + `"}`
+	for encoding, decoded := range map[string]bool{"gzip": true, "GZIP": true, "identity, gzip": true, "gzip, br": false, "deflate": false, "zstd": false} {
 		r.answers(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Encoding", encoding)
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Etag", "of the encoded bytes")
 			z := gzip.NewWriter(w)
-			_, _ = io.WriteString(z, theKey)
+			_, _ = io.WriteString(z, answer)
 			_ = z.Close()
 		})
 		resp, body := r.post("/anthropic/v1/messages", smallBody)
-		if resp.StatusCode != 502 || !strings.Contains(body, ReasonEncoding) {
-			t.Errorf("%s: %d %s", encoding, resp.StatusCode, body)
+		if !decoded {
+			if resp.StatusCode != 502 || !strings.Contains(body, ReasonEncoding) {
+				t.Errorf("%s: %d %s", encoding, resp.StatusCode, body)
+			}
+			continue
+		}
+		if resp.StatusCode != 200 || len(body) != len(answer) || strings.Contains(body, theKey) || resp.Header.Get("Content-Encoding") != "" || resp.Header.Get("Etag") != "" {
+			t.Errorf("%s: %d %v %s", encoding, resp.StatusCode, resp.Header, body)
 		}
 	}
-	if out := r.rows(audit.KindOutcome, 4)[0]; out.Reason != ReasonEncoding || out.Result != audit.ResultUpstreamError {
-		t.Errorf("%+v", out)
+	for _, out := range r.rows(audit.KindOutcome, 6) {
+		if out.Reason == ReasonEncoding && out.Result == audit.ResultUpstreamError {
+			continue
+		}
+		if out.Usage.Input != 10 || out.Usage.Output != 20 || out.Result != audit.ResultOK {
+			t.Errorf("%+v", out)
+		}
 	}
 }
 
@@ -284,7 +298,7 @@ func TestHangUpAtEachFrameIsAnOutcome(t *testing.T) {
 			hangUp()
 			_ = body.Close()
 			out := r.rows(audit.KindOutcome, 1)[0]
-			left := r.g.ledger.Left(r.sandbox.ID)
+			left := r.left()
 			bound := int64(len(smallBody)) + 4096 + 100
 			switch {
 			case at < frames-1 && (out.Result != audit.ResultClientGone || left != 2_000_000-bound):

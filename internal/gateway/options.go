@@ -9,6 +9,7 @@ import (
 	"moeca/internal/gateway/budget"
 	"moeca/internal/gateway/gate"
 	"moeca/internal/gateway/policy"
+	"moeca/internal/gateway/price"
 	"moeca/internal/gateway/upstream"
 	"moeca/internal/netguard"
 	"moeca/internal/session"
@@ -61,6 +62,7 @@ type Options struct {
 	Policies  *policy.Set   // nil: every upstream has the shipped rules of its kind
 	Denied    gate.Networks // hosts that no upstream may lead to
 	Guard     *netguard.Guard
+	Prices    *price.Table
 	Limits    Limits
 	SocketGID int    // group of sandbox sockets; negative leaves it
 	SocketTop string // sandbox sockets must be below this directory; empty: anywhere
@@ -94,6 +96,9 @@ func New(o Options) *Gateway {
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Prices == nil {
+		o.Prices = price.Empty()
 	}
 	if o.Policies == nil {
 		o.Policies = policy.NewSet()

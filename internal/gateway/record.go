@@ -29,7 +29,7 @@ func Attribution(s session.Session) (audit.Attribution, audit.Actor) {
 func (x *exchange) row(kind audit.Kind) audit.Record {
 	r := audit.Record{
 		Kind: kind, Source: audit.SourceGateway, Upstream: x.req.Upstream.Name, Scripted: x.req.Upstream.Scripted,
-		Method: audit.Clip(x.r.Method, 16), BytesIn: int64(len(x.req.Body)), Model: x.model,
+		Method: audit.Clip(x.r.Method, 16), BytesIn: int64(len(x.req.Body)), Model: x.spend.model,
 	}
 	r.Attribution, r.Actor = Attribution(x.session())
 	switch {
@@ -58,13 +58,16 @@ func (x *exchange) queueIntent() error {
 	r := x.row(audit.KindIntent)
 	r.Attrs = append(r.Attrs, audit.Attr{Key: "class", Value: x.req.Class.String()})
 	r.Attrs = append(r.Attrs, x.operations()...)
-	if x.lease != nil {
-		r.Attrs = append(r.Attrs, audit.Attr{Key: "reserved", Value: strconv.FormatInt(x.lease.Amount, 10)})
-	}
-	slices.SortFunc(r.Attrs, func(a, b audit.Attr) int { return strings.Compare(a.Key, b.Key) })
+	r.Attrs = append(r.Attrs, x.spend.reserved()...)
+	inOrder(r.Attrs)
 	row, err := x.g.o.Log.Queue(r, x.capture(), nil)
 	x.intent = row
 	return err
+}
+
+// inOrder puts attributes in the order of their keys, as a row takes them.
+func inOrder(attrs []audit.Attr) {
+	slices.SortFunc(attrs, func(a, b audit.Attr) int { return strings.Compare(a.Key, b.Key) })
 }
 
 // operations are what the write gate found in the request, and what is noted
@@ -104,8 +107,8 @@ func (x *exchange) queueOutcome(result string) {
 		r.Status = x.denial.Status
 	}
 	r.Duration = x.g.o.Now().Sub(x.start).Truncate(time.Microsecond)
-	used, known := x.settle()
-	r.Usage = used.Usage
+	bill := x.settle()
+	r.Usage, r.CostNano = bill.count.Usage, bill.charged.Cost
 	var response *audit.Body
 	if x.answer != nil {
 		if !x.answer.ended {
@@ -126,9 +129,8 @@ func (x *exchange) queueOutcome(result string) {
 	if x.answer != nil && x.answer.clean.Hits() > 0 {
 		r.Attrs = append(r.Attrs, audit.Attr{Key: "scrubbed", Value: strconv.FormatInt(x.answer.clean.Hits(), 10)})
 	}
-	if x.lease != nil && !known {
-		r.Attrs = append(r.Attrs, audit.Attr{Key: "usage", Value: "unknown"})
-	}
+	r.Attrs = append(r.Attrs, bill.attrs...)
+	inOrder(r.Attrs)
 	if _, err := x.g.o.Log.Queue(r, nil, response); err != nil {
 		x.g.o.Logger.Error("audit outcome not written", "intent", r.Ref, "error", err)
 	}

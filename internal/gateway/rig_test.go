@@ -18,9 +18,11 @@ import (
 	"time"
 
 	"moeca/internal/audit"
+	"moeca/internal/gateway/budget"
 	"moeca/internal/gateway/gate"
 	"moeca/internal/gateway/gatewayapi"
 	"moeca/internal/gateway/policy"
+	"moeca/internal/gateway/price"
 	"moeca/internal/gateway/upstream"
 	"moeca/internal/netguard"
 	"moeca/internal/session"
@@ -138,8 +140,12 @@ func newRig(t *testing.T, limits Limits, scope session.Scope) *rig {
 	if limits.ModelPerSecond == 0 {
 		limits.ModelPerSecond, limits.ModelBurst, limits.ToolPerSecond, limits.ToolBurst = 1e6, 1e6, 1e6, 1e6
 	}
+	prices, err := price.NewTable()
+	if err != nil {
+		t.Fatal(err)
+	}
 	r.policies = toolPolicy(t)
-	r.g = New(Options{Policies: r.policies, Log: r.log, Sessions: sessions, Upstreams: r.set, Guard: guard, Limits: limits, SocketGID: -1, Logger: slog.New(slog.DiscardHandler)})
+	r.g = New(Options{Policies: r.policies, Log: r.log, Prices: prices, Sessions: sessions, Upstreams: r.set, Guard: guard, Limits: limits, SocketGID: -1, Logger: slog.New(slog.DiscardHandler)})
 	for name, kind := range map[string]string{"anthropic": upstream.KindAnthropic, "openai": upstream.KindOpenAI, "gemini": upstream.KindGemini, "tool": upstream.KindCustom} {
 		base := r.stub.URL
 		p := gatewayapi.ProviderPatch{Kind: &kind, BaseURL: &base}
@@ -227,6 +233,11 @@ func (r *rig) serveStub(w http.ResponseWriter, req *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = io.WriteString(w, messageAnswer)
+}
+
+// left is what the session of the sandbox may still use of anthropic, in tokens.
+func (r *rig) left() int64 {
+	return r.g.ledger.Left(budget.Who{Session: r.sandbox.ID, Run: "run-1", Task: "task-1", Provider: "anthropic", At: time.Now()}).Tokens
 }
 
 func (r *rig) answers(h http.HandlerFunc) { r.answer.Store(&h) }

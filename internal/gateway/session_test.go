@@ -140,18 +140,6 @@ func TestOneSessionPerSocket(t *testing.T) {
 	}
 }
 
-func TestCostBudgetIsRefusedNotIgnored(t *testing.T) {
-	r := newRig(t, Limits{}, session.Scope{})
-	if _, err := r.g.Mint(gatewayapi.MintRequest{TTL: 60, WithToken: true, Scope: session.Scope{Budget: session.Budget{CostNano: 5}}}); !errors.Is(err, session.ErrScope) {
-		t.Fatal(err)
-	}
-	_, token, _ := r.mint(session.Scope{Upstreams: []string{"anthropic"}, Budget: session.Budget{CostNano: -1}}, false)
-	resp, body := r.do(http.DefaultClient, "POST", "http://"+r.addr+"/anthropic/v1/messages", smallBody, "X-Api-Key", token)
-	if resp.StatusCode != 402 {
-		t.Fatalf("%d %s", resp.StatusCode, body)
-	}
-}
-
 // Eight announced bodies of 8 MiB are all one session may have in memory.
 func TestOneSessionCannotFillTheMemory(t *testing.T) {
 	r := newRig(t, Limits{}, session.Scope{})

@@ -57,9 +57,6 @@ type Minted struct {
 // Mint makes a session and binds its socket. Nobody is served before Serve.
 func (g *Gateway) Mint(r gatewayapi.MintRequest) (*Minted, error) {
 	m := &Minted{g: g}
-	if r.Scope.Budget.CostNano > 0 {
-		return nil, fmt.Errorf("%w: a cost budget needs prices, which this gateway does not have; set a token budget", session.ErrScope)
-	}
 	if r.SocketDir != "" {
 		path, err := g.socketPath(r.SocketDir)
 		if err != nil {
@@ -94,14 +91,7 @@ func (m *Minted) Serve() error {
 	g, id := m.g, m.Session.ID
 	l := &live{id: id, path: m.path}
 	l.ctx, l.end = context.WithCancel(context.Background())
-	limit := m.Session.Scope.Budget.Tokens
-	switch {
-	case m.Session.Scope.Budget.CostNano < 0:
-		limit = 0 // nothing may be spent
-	case limit == 0:
-		limit = g.limits.SessionTokens
-	}
-	g.ledger.Open(id, limit)
+	g.openBudgets(m.Session)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
@@ -147,7 +137,8 @@ func (g *Gateway) Revoke(ctx context.Context, id string) (gatewayapi.Revoked, bo
 	case <-ctx.Done():
 	}
 	g.rate.Forget(id)
-	return gatewayapi.Revoked{ID: id, Tokens: g.ledger.Close(id)}, true
+	spent := g.ledger.Close(id)
+	return gatewayapi.Revoked{ID: id, Tokens: spent.Tokens, Cost: spent.Cost}, true
 }
 
 // enter counts an exchange of a session; leave must follow. It fails when the

@@ -34,6 +34,9 @@ func (s Scope) Check() error {
 	if err := checkGrants(s.Grants); err != nil {
 		return err
 	}
+	if s.RunBudget != nil && s.Run == "" || s.TaskBudget != nil && s.Task == "" {
+		return fmt.Errorf("%w: a budget of a run or a task that is not named", ErrScope)
+	}
 	for _, l := range s.RateLimits {
 		if !(l.PerSecond > 0) || l.Burst < 1 {
 			return fmt.Errorf("%w: rate limit of %q is not positive", ErrScope, l.Upstream)
@@ -107,6 +110,7 @@ func (s Scope) clone() Scope {
 	s.RateLimits = slices.Clone(s.RateLimits)
 	s.ProtectRefs = slices.Clone(s.ProtectRefs)
 	s.Grants = slices.Clone(s.Grants)
+	s.RunBudget, s.TaskBudget = s.RunBudget.clone(), s.TaskBudget.clone()
 	if s.Groups != nil {
 		groups := slices.Clone(*s.Groups)
 		if groups == nil {
@@ -115,4 +119,12 @@ func (s Scope) clone() Scope {
 		s.Groups = &groups
 	}
 	return s
+}
+
+func (b *Budget) clone() *Budget {
+	if b == nil {
+		return nil
+	}
+	c := *b
+	return &c
 }

@@ -15,6 +15,8 @@ type Scope struct {
 	Repos       []string    `json:"repos,omitempty"`          // owner/name pairs for repository upstreams
 	Groups      *[]string   `json:"groups,omitempty"`         // knowledge groups: nil = unset (everything), empty = nothing
 	Budget      Budget      `json:"budget"`                   // bounds of this session
+	RunBudget   *Budget     `json:"run_budget,omitempty"`     // bounds of all sessions of the run together; nil leaves what is set
+	TaskBudget  *Budget     `json:"task_budget,omitempty"`    // likewise of the task
 	RateLimits  []RateLimit `json:"rate_limits,omitempty"`    // override of the defaults per upstream
 	Service     bool        `json:"service,omitempty"`        // a session of the host itself
 	Unattended  bool        `json:"unattended,omitempty"`     // nobody is there to answer
@@ -22,8 +24,8 @@ type Scope struct {
 	Grants      []string    `json:"grants,omitempty"`         // what a model provider may do on its side; empty = nothing
 }
 
-// Budget bounds what a session may spend. Zero means the default limit, a
-// negative value means nothing at all.
+// Budget bounds what may be spent. Zero means the default limit of a session,
+// and no limit for a run or a task; a negative value means nothing at all.
 type Budget struct {
 	Tokens   int64 `json:"tokens,omitempty"`    // input and output together
 	CostNano int64 `json:"cost_nano,omitempty"` // 1e-9 USD

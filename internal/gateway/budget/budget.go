@@ -1,25 +1,41 @@
-// Package budget counts the tokens of sessions.
+// Package budget counts what model calls draw, in tokens and in money, against
+// the budgets of the session, the run, the task, the day and the provider they
+// belong to. A day is a day in UTC; a provider's budget is one per day too.
 //
 // An account has a limit, an amount spent and an amount reserved. A call
-// reserves its upper bound before anything goes upstream and settles what it
-// really used afterwards; a call whose usage was never seen settles its whole
-// reservation. Reserving and settling are one critical section each, so
+// reserves its upper bound before anything goes upstream, on every account it
+// belongs to or on none, and settles what it really used afterwards; a call
+// whose usage was never seen settles its whole reservation. Reserving and
+// settling are one critical section each, so
 //
 //	spent + reserved ≤ limit
 //
-// holds after every reservation, for every interleaving, and spent ≤ limit as
-// long as a reservation bounds its call, which is what package gateway's
-// estimate is for. A call that used more than it reserved is booked as what it
-// was: the account is then overdrawn, says so, and reserves nothing any more.
+// holds for every account after every reservation, for every interleaving, and
+// spent ≤ limit as long as a reservation bounds its call, which is what packages
+// usage and price are for. A call that used more than it reserved is booked as
+// what it was: the account is then overdrawn, says so, and reserves nothing any
+// more.
 //
-// A Ledger is safe for concurrent use. It lives in memory with its sessions;
-// each reservation is written into the intent row of its call, so that a crash
-// leaves behind in the log what was out at that moment.
+// # Crashes
+//
+// A Ledger lives in memory. Its durable form is the audit log and nothing else:
+// the reservation is in the intent row of a call, what it drew in the outcome,
+// and a lease without an outcome counts as spent (audit.Spending). Book puts
+// that back at a start. Accounts therefore exist for every run and task of the
+// log, also those without a limit: a limit set later counts what was spent
+// before. Where an account other than the session's has a limit, the caller
+// makes the intent durable before egress (Bounded), so that no crash forgets a
+// call that may have been billed.
+//
+// A Ledger is safe for concurrent use.
 package budget
 
 import (
 	"errors"
+	"fmt"
+	"math"
 	"sync"
+	"time"
 )
 
 // Errors of a ledger.
@@ -28,86 +44,277 @@ var (
 	ErrNoAccount = errors.New("budget: no account")
 )
 
-type account struct{ limit, spent, reserved int64 }
+// Scope is what an account is for.
+type Scope string
 
-func (a *account) left() int64 { return a.limit - a.spent - a.reserved }
+// Scopes, from the narrowest.
+const (
+	Session  Scope = "session"
+	Run      Scope = "run"
+	Task     Scope = "task"
+	Day      Scope = "day"
+	Provider Scope = "provider"
+)
 
-// Ledger holds the accounts of the live sessions.
+// Amount is tokens and 1e-9 USD.
+type Amount struct{ Tokens, Cost int64 }
+
+// Unlimited is no limit, in either field of a limit.
+const Unlimited = math.MaxInt64
+
+// most bounds one reservation: a million dollars or a peta-token is no call,
+// and sums of such stay far from the end of the number.
+const most = 1 << 50
+
+func (a Amount) plus(b Amount) Amount {
+	return Amount{add(a.Tokens, b.Tokens), add(a.Cost, b.Cost)}
+}
+
+func (a Amount) minus(b Amount) Amount { return Amount{a.Tokens - b.Tokens, a.Cost - b.Cost} }
+
+func (a Amount) within(b Amount) bool { return a.Tokens <= b.Tokens && a.Cost <= b.Cost }
+
+// add stays at the end of the number instead of wrapping.
+func add(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
+// Who says what a call belongs to. Run and Task may be empty.
+type Who struct {
+	Session, Run, Task, Provider string
+	At                           time.Time
+}
+
+// key names an account.
+type key struct {
+	scope Scope
+	id    string
+	day   string // of accounts that are one per day
+}
+
+type account struct {
+	limit           Amount
+	spent, reserved Amount
+}
+
+func (a *account) left() Amount { return a.limit.minus(a.spent).minus(a.reserved) }
+
+// Ledger holds all accounts.
 type Ledger struct {
-	mu       sync.Mutex
-	accounts map[string]*account
+	mu        sync.Mutex
+	accounts  map[key]*account
+	day       string // the latest any call was made on; a clock put back opens no budget anew
+	daily     Amount // limit of a day
+	providers map[string]Amount
 }
 
-// NewLedger returns an empty ledger.
-func NewLedger() *Ledger { return &Ledger{accounts: map[string]*account{}} }
+// NewLedger returns a ledger in which only sessions will have a limit.
+func NewLedger() *Ledger {
+	return &Ledger{accounts: map[key]*account{}, daily: Amount{Unlimited, Unlimited}, providers: map[string]Amount{}}
+}
 
-// Open makes an account with a limit; a negative limit is nothing at all.
-// Opening twice keeps the first account.
-func (l *Ledger) Open(id string, limit int64) {
+// Open makes the account of a session. Opening twice keeps the first account.
+func (l *Ledger) Open(session string, limit Amount) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, ok := l.accounts[id]; !ok {
-		l.accounts[id] = &account{limit: max(limit, 0)}
+	k := key{scope: Session, id: session}
+	if _, ok := l.accounts[k]; !ok {
+		l.accounts[k] = &account{limit: limit}
 	}
 }
 
-// Left returns what can still be reserved. An unknown account has nothing.
-func (l *Ledger) Left(id string) int64 {
+// Limit sets the limit of a run, a task, a day (id is not used) or a provider.
+// What was spent and what is out stays; less than that may be left than nothing.
+func (l *Ledger) Limit(scope Scope, id string, limit Amount) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if a, ok := l.accounts[id]; ok {
-		return a.left()
+	switch scope {
+	case Day:
+		l.daily = limit
+		if a := l.accounts[key{Day, "", l.day}]; a != nil {
+			a.limit = limit
+		}
+	case Provider:
+		l.providers[id] = limit
+		if a := l.accounts[key{Provider, id, l.day}]; a != nil {
+			a.limit = limit
+		}
+	default:
+		l.account(key{scope: scope, id: id}).limit = limit
 	}
-	return 0
 }
 
-// Reserve sets amount aside, or nothing at all.
-func (l *Ledger) Reserve(id string, amount int64) (*Lease, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	a, ok := l.accounts[id]
+// account finds or makes an account of any scope but Session.
+func (l *Ledger) account(k key) *account {
+	a, ok := l.accounts[k]
 	if !ok {
+		a = &account{limit: Amount{Unlimited, Unlimited}}
+		if k.scope == Day {
+			a.limit = l.daily
+		} else if limit, ok := l.providers[k.id]; ok && k.scope == Provider {
+			a.limit = limit
+		}
+		l.accounts[k] = a
+	}
+	return a
+}
+
+// holder is an account a call belongs to.
+type holder struct {
+	key
+	*account
+}
+
+// of returns the accounts of a call, or nothing when its session has none.
+func (l *Ledger) of(w Who) []holder {
+	l.turn(w.At)
+	own := key{scope: Session, id: w.Session}
+	a, ok := l.accounts[own]
+	if !ok {
+		return nil
+	}
+	return append([]holder{{own, a}}, l.shared(w)...)
+}
+
+// shared are the accounts a call has besides its session's.
+func (l *Ledger) shared(w Who) []holder {
+	var out []holder
+	for _, k := range [...]key{{scope: Run, id: w.Run}, {scope: Task, id: w.Task}, {Day, "", l.day}, {Provider, w.Provider, l.day}} {
+		if k.id != "" || k.scope == Day {
+			out = append(out, holder{k, l.account(k)})
+		}
+	}
+	return out
+}
+
+// turn begins a new day and forgets the days before, but for those on which
+// something is still out: its lease holds them.
+func (l *Ledger) turn(now time.Time) {
+	day := now.UTC().Format(time.DateOnly)
+	if day <= l.day {
+		return
+	}
+	l.day = day
+	for k := range l.accounts {
+		if k.day != "" && k.day != day {
+			delete(l.accounts, k)
+		}
+	}
+}
+
+// Left returns what can still be reserved on the account of a call that has
+// least left, by field. A session without an account has nothing.
+func (l *Ledger) Left(w Who) Amount {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	holders := l.of(w)
+	if holders == nil {
+		return Amount{}
+	}
+	left := Amount{Unlimited, Unlimited}
+	for _, h := range holders {
+		at := h.left()
+		left = Amount{min(left.Tokens, at.Tokens), min(left.Cost, at.Cost)}
+	}
+	return left
+}
+
+// Bounded says which limits a call is under: whether any is in money, and
+// whether any is of an account that outlives its session.
+func (l *Ledger) Bounded(w Who) (money, lasting bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, h := range l.of(w) {
+		money = money || h.limit.Cost != Unlimited
+		lasting = lasting || h.scope != Session && h.limit != Amount{Unlimited, Unlimited}
+	}
+	return money, lasting
+}
+
+// ExhaustedError says which account has too little left.
+type ExhaustedError struct {
+	Scope Scope
+	ID    string
+	Left  Amount
+	Money bool // it is the money that does not suffice
+}
+
+func (e *ExhaustedError) Error() string {
+	return fmt.Sprintf("%v: %s %s has %d tokens and %d nano-USD", ErrExhausted, e.Scope, e.ID, e.Left.Tokens, e.Left.Cost)
+}
+
+// Is makes it an ErrExhausted.
+func (e *ExhaustedError) Is(err error) bool { return err == ErrExhausted }
+
+// Reserve sets amount aside on every account of the call, or on none.
+func (l *Ledger) Reserve(w Who, amount Amount) (*Lease, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	holders := l.of(w)
+	if holders == nil {
 		return nil, ErrNoAccount
 	}
-	if amount < 0 || amount > a.left() {
+	if amount.Tokens < 0 || amount.Cost < 0 || !amount.within(Amount{most, most}) {
 		return nil, ErrExhausted
 	}
-	a.reserved += amount
-	return &Lease{ledger: l, account: a, Amount: amount}, nil
+	for _, h := range holders {
+		if left := h.left(); !amount.within(left) {
+			return nil, &ExhaustedError{Scope: h.scope, ID: h.id, Left: left, Money: amount.Tokens <= left.Tokens}
+		}
+	}
+	for _, h := range holders {
+		h.reserved = h.reserved.plus(amount)
+	}
+	return &Lease{Amount: amount, ledger: l, holders: holders}, nil
 }
 
-// Close ends an account and returns what it spent; leases that are still out
-// count as spent.
-func (l *Ledger) Close(id string) int64 {
+// Book puts back what a call of an earlier process drew on the accounts that
+// outlive a session.
+func (l *Ledger) Book(w Who, spent Amount) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	a, ok := l.accounts[id]
-	if !ok {
-		return 0
+	l.turn(w.At)
+	for _, h := range l.shared(w) {
+		h.spent = h.spent.plus(spent)
 	}
-	delete(l.accounts, id)
-	return a.spent + a.reserved
+}
+
+// Close ends the account of a session and returns what it spent; leases that
+// are still out count as spent.
+func (l *Ledger) Close(session string) Amount {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	k := key{scope: Session, id: session}
+	a, ok := l.accounts[k]
+	if !ok {
+		return Amount{}
+	}
+	delete(l.accounts, k)
+	return a.spent.plus(a.reserved)
 }
 
 // Lease is one reservation. It is settled once; settling again does nothing.
 type Lease struct {
-	Amount  int64
+	Amount
 	ledger  *Ledger
-	account *account
+	holders []holder
 	settled bool // guarded by ledger.mu
 }
 
 // Settle books what the call used.
-func (l *Lease) Settle(used int64) {
+func (l *Lease) Settle(used Amount) {
 	l.ledger.mu.Lock()
 	defer l.ledger.mu.Unlock()
 	if l.settled {
 		return
 	}
 	l.settled = true
-	l.account.reserved -= l.Amount
-	l.account.spent += max(used, 0)
+	used = Amount{max(used.Tokens, 0), max(used.Cost, 0)}
+	for _, h := range l.holders {
+		h.reserved = h.reserved.minus(l.Amount)
+		h.spent = h.spent.plus(used)
+	}
 }
-
-// SettleWhole books the whole reservation: usage was never seen.
-func (l *Lease) SettleWhole() { l.Settle(l.Amount) }

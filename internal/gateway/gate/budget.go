@@ -3,33 +3,45 @@ package gate
 import (
 	"context"
 	"net/http"
+
+	"moeca/internal/gateway/budget"
 )
 
-// Budget refuses a model call when nothing is left at all. What the call may
+// Budget refuses a model call when no token is left at all. What the call may
 // cost is known only when its target is; the reservation is taken after the
-// last gate, in one step with the check that it fits.
+// last gate, in one step with the check that it fits every budget.
 type Budget struct {
-	Ledger interface{ Left(session string) int64 }
+	Ledger interface {
+		Left(who budget.Who) budget.Amount
+	}
 }
 
 // Reasons of the budget gate.
 const (
 	ReasonExhausted  = "exhausted"
-	ReasonUnpriced   = "unpriced-path"  // a path of a model upstream whose cost is not known
-	ReasonUnbounded  = "unbounded"      // the call has no upper cost
-	ReasonUnreadBody = "ambiguous-body" // what it costs cannot be read in one way only
+	ReasonUnpriced   = "unpriced-path"       // a path of a model upstream whose cost is not known
+	ReasonNoPrice    = "unknown-price"       // a budget in money, and no price for the call
+	ReasonUnreadBody = "ambiguous-body"      // what it costs cannot be read in one way only
+	ReasonUsedUp     = "reservation-used-up" // a stream that drew more than was set aside for it
 )
 
 // NameBudget also stands in refusals of the reservation.
 const NameBudget = "budget"
+
+// Who says whose budgets a request draws on.
+func Who(r *Request) budget.Who {
+	s := r.Session
+	return budget.Who{Session: s.ID, Run: s.Scope.Run, Task: s.Scope.Task, Provider: r.Upstream.Name, At: r.Now}
+}
 
 // Name of the gate.
 func (Budget) Name() string { return NameBudget }
 
 // Decide asks whether anything is left.
 func (g Budget) Decide(_ context.Context, r *Request) Decision {
-	if !r.Upstream.Model() || g.Ledger.Left(r.Session.ID) > 0 {
+	if !r.Upstream.Model() || g.Ledger.Left(Who(r)).Tokens > 0 {
 		return Allow()
 	}
-	return Deny(http.StatusPaymentRequired, ReasonExhausted, "the token budget of this session is used up")
+	return Deny(http.StatusPaymentRequired, ReasonExhausted,
+		"no token is left in the budget of this session, of its run or task, of the day or of %s", r.Upstream.Name)
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"moeca/internal/gateway/budget"
 	"moeca/internal/gateway/gatewayapi"
 	"moeca/internal/gateway/upstream"
 	"moeca/internal/netguard"
@@ -243,7 +244,7 @@ func TestRate(t *testing.T) {
 
 type left int64
 
-func (l left) Left(string) int64 { return int64(l) }
+func (l left) Left(budget.Who) budget.Amount { return budget.Amount{Tokens: int64(l)} }
 
 func TestBudget(t *testing.T) {
 	r := request("GET", "/a")

@@ -47,6 +47,9 @@ type row struct {
 // Quote is the tariff of one model: its steps by length of input, ascending.
 type Quote struct{ steps []row }
 
+// Free is the tariff of what costs nothing.
+func Free() Quote { return Quote{[]row{{upTo: math.MaxInt64, searches: true}}} }
+
 // Cost returns what a call that used c costs. It is not known when no step is
 // for so long an input, or when a search has no price.
 func (q Quote) Cost(c usage.Count) (nano int64, known bool) {
@@ -79,7 +82,7 @@ func (r row) cost(c usage.Count) (nano int64, known bool) {
 // Most returns what a call within a bound can cost at most: every token at the
 // highest price it could have, at the dearest step it could reach.
 func (q Quote) Most(b usage.Bound) (nano int64, known bool) {
-	if b.Tariff {
+	if b.Unpriced {
 		return 0, false
 	}
 	for _, r := range q.steps {

@@ -43,6 +43,9 @@ type entry struct {
 	row  row
 }
 
+// Empty returns a table that prices nothing.
+func Empty() *Table { return &Table{rows: map[gatewayapi.PriceKey]entry{}} }
+
 // NewTable returns the table that is shipped.
 func NewTable() (*Table, error) {
 	var file gatewayapi.Prices
@@ -51,7 +54,8 @@ func NewTable() (*Table, error) {
 	if err := d.Decode(&file); err != nil {
 		return nil, fmt.Errorf("price: shipped table: %w", err)
 	}
-	t := &Table{source: file.Source, read: file.Read, rows: map[gatewayapi.PriceKey]entry{}}
+	t := Empty()
+	t.source, t.read = file.Source, file.Read
 	c, err := t.Plan(gatewayapi.PricePatch{Set: file.Prices})
 	if err != nil {
 		return nil, fmt.Errorf("price: shipped table: %w", err)

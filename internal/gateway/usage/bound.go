@@ -13,9 +13,6 @@ import (
 // ErrBody: the body cannot be read in one way only, or is no JSON object.
 var ErrBody = errors.New("usage: body is not one unambiguous JSON object")
 
-// ErrUnbounded: what the call costs has no bound that could be reserved.
-var ErrUnbounded = errors.New("usage: cost of the call has no bound")
-
 // Limits are the upper ends used where a body does not bound itself.
 type Limits struct {
 	Context int64 // largest context of any model, input side
@@ -38,7 +35,7 @@ type Bound struct {
 	Searches      int64 // calls of a tool that is charged each
 	CacheWrites   bool  // input may be written to a cache
 	Media         bool  // input may be other than text
-	Tariff        bool  // the body asks for a tariff other than the ordinary one
+	Unpriced      bool  // no price list can say what the call costs
 }
 
 // Tokens is the bound on a token budget.
@@ -48,27 +45,28 @@ func (b Bound) Tokens() int64 { return b.Input + b.Output }
 // token, content that is not text counts as a full context, and the output is
 // what the body asks for, or the largest there is.
 //
+// A tool that runs at the provider adds input that nobody can bound beforehand,
+// round by round. A call that was granted one is reserved at a full context
+// (DECISIONS 17); what it draws beyond that is booked, and cuts its stream. In
+// money it has a bound only where its number of calls has one and each has a
+// price.
+//
 // A body with a key twice at its top (also in another case) is refused: what
-// is priced must be what the upstream reads. So are tools that run at the
-// provider without a bound on their number: each round of theirs is one more
-// full context.
+// is priced must be what the upstream reads.
 func Estimate(d Dialect, body []byte, l Limits) (Bound, error) {
 	top, err := object(body)
 	if err != nil {
 		return Bound{}, err
 	}
-	searches, err := serverTools(d, top)
-	if err != nil {
-		return Bound{}, err
-	}
 	w := walker{left: maxNodes}
 	w.walk(gjson.ParseBytes(body))
-	b := Bound{Input: min(int64(len(body))+overhead, l.Context), Searches: searches}
+	h := hostedTools(d, top)
+	b := Bound{Input: min(int64(len(body))+overhead, l.Context), Searches: h.searches}
 	b.Media = w.opaque || w.left <= 0
 	b.CacheWrites = d != Anthropic || w.cached || b.Media
-	b.Tariff = tariff(top)
-	if b.Media || searches > 0 {
-		b.Input = l.Context * (searches + 1)
+	b.Unpriced = h.unpriced || tariff(top)
+	if b.Media || h.any {
+		b.Input = l.Context
 	}
 	if b.Output, err = output(d, top, l.Output); err != nil {
 		return Bound{}, err
@@ -142,52 +140,69 @@ func tooDeep(body []byte, limit int) bool {
 	return false
 }
 
-// serverTools returns how many calls of tools the provider may run at most. A
-// tool the client runs costs what its result, sent in a later request, costs.
-func serverTools(d Dialect, top map[string]gjson.Result) (calls int64, err error) {
-	for _, key := range [...]string{"mcp_servers", "container", "web_search_options", "background"} {
-		if v, ok := top[key]; ok && v.Type != gjson.Null && v.Type != gjson.False {
-			return 0, ErrUnbounded
-		}
-	}
-	if d == Responses && top["prompt"].IsObject() {
-		return 0, ErrUnbounded // a prompt stored there may bring tools along
-	}
-	unbounded, most := false, whole(top["max_tool_calls"], 0)
-	top["tools"].ForEach(func(_, tool gjson.Result) bool {
-		n, known := toolCalls(d, tool, most)
-		unbounded = unbounded || !known
-		if calls += n; d == Responses {
-			calls = min(calls, most) // one bound for all of them together
-		}
-		return !unbounded
-	})
-	if unbounded || calls > maxCalls {
-		return 0, ErrUnbounded
-	}
-	return calls, nil
+// hosted is what a call asks the provider to run.
+type hosted struct {
+	any      bool
+	searches int64
+	unpriced bool
 }
 
-// toolCalls bounds the calls of one tool, none for one that the client runs.
-// Only searches have both a bound and a price per call.
-func toolCalls(d Dialect, tool gjson.Result, most int64) (n int64, known bool) {
-	by, once := keys(tool)
-	kind := by["type"].String()
-	switch {
-	case !once:
-		return 0, false
-	case d == Gemini:
-		delete(by, "functiondeclarations")
-		delete(by, "function_declarations")
-		return 0, len(by) == 0
-	case clientTool(kind):
-		return 0, true
-	case d == Anthropic && (strings.HasPrefix(kind, "web_search_") || strings.HasPrefix(kind, "web_fetch_")):
-		n = whole(by["max_uses"], 0)
-	case d == Responses && strings.HasPrefix(kind, "web_search"):
-		n = most
+func (h *hosted) add(searches int64, priced bool) {
+	h.any = true
+	h.searches += searches
+	h.unpriced = h.unpriced || !priced || h.searches > maxCalls
+}
+
+// hostedTools finds them. A tool the client runs costs what its result, sent in
+// a later request, costs.
+func hostedTools(d Dialect, top map[string]gjson.Result) (h hosted) {
+	for _, key := range [...]string{"mcp_servers", "container"} {
+		if on(top[key]) {
+			h.add(0, false)
+		}
 	}
-	return n, n > 0
+	if on(top["web_search_options"]) {
+		h.add(1, true)
+	}
+	if d == Responses && top["prompt"].IsObject() {
+		h.add(0, false) // a prompt stored there may bring tools along
+	}
+	most := whole(top["max_tool_calls"], 0)
+	searches := false
+	top["tools"].ForEach(func(_, tool gjson.Result) bool {
+		by, once := keys(tool)
+		kind := by["type"].String()
+		switch {
+		case !once:
+			h.add(0, false)
+		case d == Gemini:
+			delete(by, "functiondeclarations")
+			delete(by, "function_declarations")
+			if len(by) > 0 {
+				h.add(0, false)
+			}
+		case clientTool(kind):
+		case d == Anthropic && (strings.HasPrefix(kind, "web_search_") || strings.HasPrefix(kind, "web_fetch_")):
+			n := whole(by["max_uses"], 0)
+			h.add(n, n > 0)
+		case d == Anthropic && strings.HasPrefix(kind, "tool_search_tool_"):
+			h.add(0, true) // has no price of its own
+		case d == Responses && strings.HasPrefix(kind, "web_search"):
+			h.add(0, most > 0)
+			searches = true
+		default:
+			h.add(0, false)
+		}
+		return true
+	})
+	if searches {
+		h.add(most, true) // one bound for all of them together
+	}
+	return h
+}
+
+func on(v gjson.Result) bool {
+	return v.Exists() && v.Type != gjson.Null && v.Type != gjson.False
 }
 
 func clientTool(kind string) bool {

@@ -29,15 +29,15 @@ func TestBound(t *testing.T) {
 		"an image behind a text":      {"anthropic", `{"max_tokens":1,"messages":[{"content":[{"type":"text","type":"image"}]}]}`, l.Context + 1, nil},
 		"a document in a result":      {"anthropic", `{"max_tokens":1,"messages":[{"content":[{"type":"tool_result","content":[{"type":"document"}]}]}]}`, l.Context + 1, nil},
 		"a file":                      {"anthropic", `{"max_tokens":1,"messages":[{"content":[{"type":"text","file_id":"f"}]}]}`, l.Context + 1, nil},
-		"web search without end":      {"anthropic", `{"max_tokens":1,"tools":[{"type":"web_search_20250305"}]}`, 0, ErrUnbounded},
-		"three web searches":          {"anthropic", `{"max_tokens":1,"tools":[{"type":"web_search_20250305","max_uses":3}]}`, 4*l.Context + 1, nil},
-		"max_uses twice":              {"anthropic", `{"max_tokens":1,"tools":[{"type":"web_search_20250305","max_uses":1,"max_uses":9}]}`, 0, ErrUnbounded},
-		"more searches than sense":    {"anthropic", `{"max_tokens":1,"tools":[{"type":"web_search_20250305","max_uses":1000}]}`, 0, ErrUnbounded},
-		"web search behind custom":    {"anthropic", `{"max_tokens":1,"tools":[{"type":"custom","type":"web_search_20250305"}]}`, 0, ErrUnbounded},
-		"code execution":              {"anthropic", `{"max_tokens":1,"tools":[{"name":"a"},{"type":"code_execution_20250522"}]}`, 0, ErrUnbounded},
-		"MCP":                         {"anthropic", `{"max_tokens":1,"mcp_servers":[{"url":"https://x"}]}`, 0, ErrUnbounded},
-		"MCP in another case":         {"anthropic", `{"max_tokens":1,"MCP_Servers":[]}`, 0, ErrUnbounded},
-		"a container":                 {"anthropic", `{"max_tokens":1,"container":"c"}`, 0, ErrUnbounded},
+		"web search without end":      {"anthropic", `{"max_tokens":1,"tools":[{"type":"web_search_20250305"}]}`, l.Context + 1, nil},
+		"three web searches":          {"anthropic", `{"max_tokens":1,"tools":[{"type":"web_search_20250305","max_uses":3}]}`, l.Context + 1, nil},
+		"max_uses twice":              {"anthropic", `{"max_tokens":1,"tools":[{"type":"web_search_20250305","max_uses":1,"max_uses":9}]}`, l.Context + 1, nil},
+		"more searches than sense":    {"anthropic", `{"max_tokens":1,"tools":[{"type":"web_search_20250305","max_uses":1000}]}`, l.Context + 1, nil},
+		"web search behind custom":    {"anthropic", `{"max_tokens":1,"tools":[{"type":"custom","type":"web_search_20250305"}]}`, l.Context + 1, nil},
+		"code execution":              {"anthropic", `{"max_tokens":1,"tools":[{"name":"a"},{"type":"code_execution_20250522"}]}`, l.Context + 1, nil},
+		"MCP":                         {"anthropic", `{"max_tokens":1,"mcp_servers":[{"url":"https://x"}]}`, l.Context + 1, nil},
+		"MCP in another case":         {"anthropic", `{"max_tokens":1,"MCP_Servers":[]}`, l.Context + 1, nil},
+		"a container":                 {"anthropic", `{"max_tokens":1,"container":"c"}`, l.Context + 1, nil},
 		"key twice":                   {"anthropic", `{"max_tokens":1,"max_tokens":99}`, 0, ErrBody},
 		"key twice, one escaped":      {"anthropic", `{"max_tokens":1,"max\u005ftokens":99}`, 0, ErrBody},
 		"key twice by case":           {"anthropic", `{"max_tokens":1,"Max_Tokens":99}`, 0, ErrBody},
@@ -59,11 +59,11 @@ func TestBound(t *testing.T) {
 		"responses":                   {"responses", `{"max_output_tokens":5}`, text(`{"max_output_tokens":5}`) + 5, nil},
 		"responses, a cap it ignores": {"responses", `{"max_tokens":5}`, text(`{"max_tokens":5}`) + l.Output, nil},
 		"responses, stored input":     {"responses", `{"max_output_tokens":5,"previous_response_id":"r"}`, l.Context + 5, nil},
-		"responses, stored prompt":    {"responses", `{"max_output_tokens":5,"prompt":{"id":"p"}}`, 0, ErrUnbounded},
-		"responses web search":        {"responses", `{"tools":[{"type":"web_search"}]}`, 0, ErrUnbounded},
-		"responses, two searches":     {"responses", `{"max_output_tokens":5,"max_tool_calls":2,"tools":[{"type":"web_search"},{"type":"web_search_preview"}]}`, 3*l.Context + 5, nil},
-		"responses file search":       {"responses", `{"max_tool_calls":2,"tools":[{"type":"file_search"}]}`, 0, ErrUnbounded},
-		"openai web search":           {"openai", `{"tools":[{"type":"web_search"}]}`, 0, ErrUnbounded},
+		"responses, stored prompt":    {"responses", `{"max_output_tokens":5,"prompt":{"id":"p"}}`, l.Context + 5, nil},
+		"responses web search":        {"responses", `{"tools":[{"type":"web_search"}]}`, l.Context + l.Output, nil},
+		"responses, two searches":     {"responses", `{"max_output_tokens":5,"max_tool_calls":2,"tools":[{"type":"web_search"},{"type":"web_search_preview"}]}`, l.Context + 5, nil},
+		"responses file search":       {"responses", `{"max_tool_calls":2,"tools":[{"type":"file_search"}]}`, l.Context + l.Output, nil},
+		"openai web search":           {"openai", `{"tools":[{"type":"web_search"}]}`, l.Context + l.Output, nil},
 		"openai embeddings":           {"embeddings", `{"input":"x"}`, text(`{"input":"x"}`), nil},
 		"openai function":             {"openai", `{"max_tokens":1,"tools":[{"type":"function","function":{"name":"f"}}]}`, text(`{"max_tokens":1,"tools":[{"type":"function","function":{"name":"f"}}]}`) + 1, nil},
 		"gemini":                      {"gemini", `{"generationConfig":{"maxOutputTokens":9,"candidateCount":2}}`, text(`{"generationConfig":{"maxOutputTokens":9,"candidateCount":2}}`) + 18, nil},
@@ -72,7 +72,7 @@ func TestBound(t *testing.T) {
 		"gemini, config twice":        {"gemini", `{"generationConfig":{"maxOutputTokens":9},"generation_config":{"maxOutputTokens":99}}`, 0, ErrBody},
 		"gemini, cap twice":           {"gemini", `{"generationConfig":{"maxOutputTokens":9,"maxOutputTokens":99}}`, 0, ErrBody},
 		"gemini, cap as a string":     {"gemini", `{"generationConfig":{"maxOutputTokens":"9"}}`, text(`{"generationConfig":{"maxOutputTokens":"9"}}`) + l.Output, nil},
-		"gemini search":               {"gemini", `{"tools":[{"googleSearch":{}}]}`, 0, ErrUnbounded},
+		"gemini search":               {"gemini", `{"tools":[{"googleSearch":{}}]}`, l.Context + l.Output, nil},
 	}
 	for name, c := range cases {
 		b, err := Estimate(dialectOf(c.kind), []byte(c.body), l)
@@ -97,14 +97,34 @@ func TestWhatTheBoundSaysBesidesTokens(t *testing.T) {
 		`{"cache_control":{"type":"ephemeral"}}`:                                       {CacheWrites: true},
 		`{"messages":[{"content":[{"type":"image"}]}]}`:                                {Media: true, CacheWrites: true},
 		`{"service_tier":"auto"}`:                                                      {},
-		`{"service_tier":"priority"}`:                                                  {Tariff: true},
-		`{"service_tier":["auto"]}`:                                                    {Tariff: true},
-		`{"speed":"fast"}`:                                                             {Tariff: true},
-		`{"inference_geo":"us"}`:                                                       {Tariff: true},
+		`{"service_tier":"priority"}`:                                                  {Unpriced: true},
+		`{"service_tier":["auto"]}`:                                                    {Unpriced: true},
+		`{"speed":"fast"}`:                                                             {Unpriced: true},
+		`{"inference_geo":"us"}`:                                                       {Unpriced: true},
+		`{"mcp_servers":[{}]}`:                                                         {Unpriced: true},
+		`{"tools":[{"type":"web_search_20250305"}]}`:                                   {Unpriced: true},
+		`{"tools":[{"type":"web_search_20250305","max_uses":1,"max_uses":9}]}`:         {Unpriced: true},
+		`{"tools":[{"type":"web_search_20250305","max_uses":1000}]}`:                   {Unpriced: true, Searches: 1000},
+		`{"tools":[{"type":"code_execution_20250522"}]}`:                               {Unpriced: true},
+		`{"tools":[{"type":"tool_search_tool_regex_20251119"}]}`:                       {},
 		`{"tools":[{"type":"web_search_20250305","max_uses":2},{"type":"web_fetch_20250910","max_uses":3}]}`: {Searches: 5},
 	} {
 		got, err := Estimate(Anthropic, []byte(body), Limits{Context: 1000, Output: 10})
 		if got.Input, got.Output = 0, 0; err != nil || got != want {
+			t.Errorf("%s: %+v, %v", body, got, err)
+		}
+	}
+}
+
+func TestSearchesOfResponsesShareOneBound(t *testing.T) {
+	for body, want := range map[string]Bound{
+		`{"tools":[{"type":"web_search"}]}`:                                                          {Unpriced: true},
+		`{"max_tool_calls":2,"tools":[{"type":"web_search"},{"type":"web_search_preview"}]}`:         {Searches: 2},
+		`{"max_tool_calls":2,"tools":[{"type":"web_search"},{"type":"file_search"}]}`:                {Searches: 2, Unpriced: true},
+		`{"max_tool_calls":2,"tools":[{"type":"function","name":"web_search"}],"prompt":{"id":"x"}}`: {Unpriced: true},
+	} {
+		got, err := Estimate(Responses, []byte(body), Limits{Context: 1000, Output: 10})
+		if got.Input, got.Output, got.CacheWrites = 0, 0, false; err != nil || got != want {
 			t.Errorf("%s: %+v, %v", body, got, err)
 		}
 	}

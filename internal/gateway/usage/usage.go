@@ -112,6 +112,7 @@ type Meter struct {
 	done    bool  // a candidate of Gemini said why it finished
 	pieces  int64 // of output that went past, each at least a token
 	text    int64 // their bytes
+	last    int64 // sequence number of the last event of Responses
 }
 
 type framing int
@@ -273,6 +274,9 @@ func (m *Meter) SoFar() Count { return m.soFar() }
 
 // Array says that the answer is a stream in the form of one JSON array.
 func (m *Meter) Array() bool { return m.framing == elements && m.scan.array }
+
+// Sequence is the number of the last event of a Responses stream.
+func (m *Meter) Sequence() int64 { return m.last }
 
 // document reads an answer that is one object.
 func (m *Meter) document(doc gjson.Result) {

@@ -1,0 +1,54 @@
+package gateway
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+
+	"moeca/internal/gateway/gate"
+	"moeca/internal/gateway/usage"
+)
+
+// cutShort ends a stream whose reservation is used up: it becomes the denial of
+// the outcome, and the bytes that tell the caller in the words of its dialect.
+// The upstream is let go when the body is closed, right after.
+func (x *exchange) cutShort() []byte {
+	d := gate.Deny(http.StatusPaymentRequired, gate.ReasonUsedUp,
+		"the answer grew beyond the %d tokens that were set aside for it and was cut; ask for less at once, or raise the budget", x.spend.lease.Tokens)
+	d.Gate = gate.NameBudget
+	x.denial = d
+	m := x.answer.meter
+	body := bytes.TrimSpace(errorBody(x.req.Upstream.Kind, d))
+	switch {
+	case m.Array():
+		return append(append([]byte(",\n"), body...), "]\n"...)
+	case x.spend.dialect == usage.Anthropic:
+		return event("error", body)
+	case x.spend.dialect == usage.Responses:
+		return event("error", responsesError(d, m.Sequence()+1))
+	}
+	return event("", body)
+}
+
+// event is one server-sent event. It begins by ending the one before: the line
+// that was cut after is whole, the empty line behind it was not passed on.
+func event(name string, data []byte) []byte {
+	out := []byte("\n\n")
+	if name != "" {
+		out = append(append(append(out, "event: "...), name...), '\n')
+	}
+	out = append(append(out, "data: "...), data...)
+	return append(out, "\n\n"...)
+}
+
+// responsesError is the error event of the Responses dialect.
+func responsesError(d gate.Decision, sequence int64) []byte {
+	b, err := json.Marshal(map[string]any{
+		"type": "error", "code": d.Gate + "/" + d.Reason, "message": "moeca gateway, " + d.Gate + "/" + d.Reason + ": " + d.Message,
+		"param": nil, "sequence_number": sequence,
+	})
+	if err != nil { // strings only: cannot happen, and must not be an empty event
+		return []byte(`{"type":"error","code":"budget","message":"cut","param":null}`)
+	}
+	return b
+}
