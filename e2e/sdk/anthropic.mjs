@@ -1,7 +1,7 @@
 // Calls the messages API through the gateway with the npm SDK, as any program
 // of a user would: base URL and key come from the SDK's own two variables.
 //
-//   node message.mjs create|stream|refused
+//   node anthropic.mjs create|stream|refused
 //
 // Prints one JSON line.
 import Anthropic from "@anthropic-ai/sdk";
@@ -29,7 +29,7 @@ async function refused() {
   try {
     await client.messages.create(request);
   } catch (err) {
-    return { status: err.status, message: err.message, gate: err.error?.error?.gate, reason: err.error?.error?.reason };
+    return { name: err.constructor.name, status: err.status, message: err.message };
   }
   return { status: 200 };
 }
