@@ -129,6 +129,8 @@ func failureOf(err error) *failure {
 		return fail(exitMissing, "network", "", "%v", err)
 	case errors.Is(err, fs.ErrPermission):
 		return fail(exitMissing, "permission", "check who owns the file", "%v", err)
+	case errors.Is(err, fs.ErrNotExist):
+		return fail(exitMissing, "not_there", "check the path, or choose another data directory with --data", "%v", err)
 	}
 	return fail(exitFailed, "error", "", "%v", err)
 }

@@ -31,7 +31,7 @@ type demoResult struct {
 	Commit   string        `json:"commit"`
 	Requests int           `json:"requests"`
 	Audit    demoAudit     `json:"audit"`
-	Data     string        `json:"data"`
+	Data     string        `json:"data"` // empty when it was thrown away
 	Took     time.Duration `json:"took_ns"`
 }
 
@@ -73,14 +73,17 @@ func (d *demoCmd) Run(e *env) error {
 	c := &client{base: st.Endpoints().URL, token: st.Endpoints().Token, person: st.PersonToken, own: true}
 	e.say("This demo acts as the person, in %s only. The model is scripted: it plays a written part and understands nothing.", dir)
 	result, err := e.playDemo(c, repo)
-	result.Driver, result.Data = st.DriverName(), opts.Data
+	result.Driver = st.DriverName()
 	if err != nil {
 		return err
 	}
 	if result.Audit, err = verifyDemo(e.ctx, opts.Data); err != nil {
 		return err
 	}
-	return e.endDemo(result, d.Keep != "")
+	if d.Keep != "" {
+		result.Data = opts.Data
+	}
+	return e.endDemo(result)
 }
 
 // directory is the kept one, or one that is removed at the end.
@@ -117,7 +120,7 @@ func (e *env) playDemo(c *client, repoPath string) (demoResult, error) {
 	if err := c.do(e.ctx, "POST", "/api/tasks", demo.Task(repo.ID), &task); err != nil {
 		return result, err
 	}
-	e.say("Task %s: %s", task.ID, task.Title)
+	e.say("Task %s: %s", task.ID, plain(task.Title))
 	path := "/api/tasks/" + url.PathEscape(task.ID)
 	var run board.Run
 	if err := c.do(e.ctx, "POST", path+"/run", nil, &run); err != nil {
@@ -194,14 +197,14 @@ func verifyDemo(ctx context.Context, data string) (demoAudit, error) {
 	return demoAudit{OK: report.OK, Records: report.Records, Head: fmt.Sprintf("%x", report.Head[:])}, err
 }
 
-func (e *env) endDemo(r demoResult, kept bool) error {
+func (e *env) endDemo(r demoResult) error {
 	if e.cli.JSON {
 		if err := e.print(r); err != nil {
 			return err
 		}
 	}
 	e.say("%d files changed, %d requests through the gateway, %d audit rows, intact: %t", r.Files, r.Requests, r.Audit.Records, r.Audit.OK)
-	if kept {
+	if r.Data != "" {
 		e.say("Kept in %s. Look at it with `moeca --data %s`", filepath.Dir(r.Data), r.Data)
 	}
 	if !r.Merged || !r.Audit.OK {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"moeca/internal/board"
@@ -17,7 +18,21 @@ type runCmd struct {
 }
 
 type runArg struct {
-	Run string `arg:"" help:"Id of the run."`
+	Run string `arg:"" help:"Id of the run, or a task: then its newest run."`
+}
+
+// resolve finds the run: by its own id, else as the newest run of a task.
+func (r runArg) resolve(e *env, c *client) (string, error) {
+	var run board.Run
+	err := c.do(e.ctx, "GET", "/api/runs/"+url.PathEscape(r.Run), nil, &run)
+	if err == nil {
+		return run.ID, nil
+	}
+	var task board.Task
+	if c.do(e.ctx, "GET", "/api/tasks/"+url.PathEscape(r.Run), nil, &task) == nil && task.Attempt != nil && task.Attempt.Run != nil {
+		return task.Attempt.Run.ID, nil
+	}
+	return "", err
 }
 
 type runLogs struct {
@@ -32,13 +47,30 @@ func (r *runLogs) Run(e *env) error {
 		return err
 	}
 	defer done()
-	if r.Follow {
-		_, err := e.follow(c, r.runArg.Run)
+	id, err := r.resolve(e, c)
+	if err != nil {
 		return err
 	}
-	_, err = e.logs(c, r.runArg.Run, 0, true)
-	return err
+	if r.Follow {
+		if _, err := e.follow(c, id); err != nil {
+			return err
+		}
+	} else if !e.cli.JSON {
+		_, err := e.logs(c, id, 0, e.showLine)
+		return err
+	}
+	if !e.cli.JSON {
+		return nil
+	}
+	lines := []board.LogLine{}
+	if _, err := e.logs(c, id, 0, func(l board.LogLine) { lines = append(lines, l) }); err != nil {
+		return err
+	}
+	return e.print(lines)
 }
+
+// showLine prints one line of a log.
+func (e *env) showLine(l board.LogLine) { fmt.Fprintln(e.stdout, logText(l)) }
 
 type runStop struct{ runArg }
 
@@ -49,8 +81,12 @@ func (r *runStop) Run(e *env) error {
 		return err
 	}
 	defer done()
+	id, err := r.resolve(e, c)
+	if err != nil {
+		return err
+	}
 	var run board.Run
-	if err := c.do(e.ctx, "POST", "/api/runs/"+url.PathEscape(r.runArg.Run)+"/stop", nil, &run); err != nil {
+	if err := c.do(e.ctx, "POST", "/api/runs/"+url.PathEscape(id)+"/stop", nil, &run); err != nil {
 		return err
 	}
 	if e.cli.JSON {
@@ -72,6 +108,10 @@ func ended(s board.Status) bool {
 // follow prints a run's log as it grows and returns the run when it has ended.
 // With --json nothing is printed.
 func (e *env) follow(c *client, id string) (board.Run, error) {
+	show := e.showLine
+	if e.cli.JSON {
+		show = func(board.LogLine) {}
+	}
 	var run board.Run
 	var after int64
 	for {
@@ -79,7 +119,7 @@ func (e *env) follow(c *client, id string) (board.Run, error) {
 			return run, err
 		}
 		var err error
-		if after, err = e.logs(c, id, after, !e.cli.JSON); err != nil {
+		if after, err = e.logs(c, id, after, show); err != nil {
 			return run, err
 		}
 		if ended(run.Status) {
@@ -91,8 +131,8 @@ func (e *env) follow(c *client, id string) (board.Run, error) {
 	}
 }
 
-// logs prints every line after a sequence and returns the last one.
-func (e *env) logs(c *client, id string, after int64, show bool) (int64, error) {
+// logs hands every line after a sequence to show and returns the last one.
+func (e *env) logs(c *client, id string, after int64, show func(board.LogLine)) (int64, error) {
 	for {
 		var page hostapi.LogPage
 		q := "?after=" + strconv.FormatInt(after, 10)
@@ -104,22 +144,13 @@ func (e *env) logs(c *client, id string, after int64, show bool) (int64, error) 
 		}
 		for _, line := range page.Items {
 			after = line.Seq
-			if !show {
-				continue
-			}
-			if e.cli.JSON {
-				if err := e.print(line); err != nil {
-					return after, err
-				}
-				continue
-			}
-			fmt.Fprintln(e.stdout, logText(line))
+			show(line)
 		}
 	}
 }
 
 // logText is one line of a log for a terminal. "claimed" marks that it is the
-// agent's word.
+// agent's word, on every line of it, so that none can pass for ours.
 func logText(l board.LogLine) string {
 	ev := l.Event
 	head := l.At.Local().Format(time.TimeOnly) + " claimed " + ev.Type
@@ -133,7 +164,7 @@ func logText(l board.LogLine) string {
 		}
 		return fmt.Sprintf("%s %s %s%s", head, plain(ev.Tool), mark, plain(cut(ev.Text)))
 	case handoff.EventText, handoff.EventThinking, handoff.EventOutput, handoff.EventNote, handoff.EventDone:
-		return head + " " + plainLines(ev.Text)
+		return head + " " + strings.ReplaceAll(strings.TrimRight(plainLines(ev.Text), "\n"), "\n", "\n"+head+" ")
 	}
 	return head
 }

@@ -23,6 +23,7 @@ type taskCmd struct {
 	Approve taskApprove `cmd:"" help:"Approve what is shown; needs a terminal and a typed confirmation."`
 	Merge   taskMerge   `cmd:"" help:"Land the approved result; needs a terminal and a typed confirmation."`
 	Cancel  taskCancel  `cmd:"" help:"Cancel a task; what it did is kept."`
+	Delete  taskDelete  `cmd:"" help:"Delete a task and its tree; it must not be running."`
 }
 
 // taskArg names a task: id, unique prefix, or number.
@@ -72,7 +73,7 @@ func (t *taskCreate) Run(e *env) error {
 	if e.cli.JSON {
 		return e.print(task)
 	}
-	fmt.Fprintf(e.stdout, "created %s: %s\nrun it with `moeca task run %s`\n", task.ID, task.Title, task.ID)
+	fmt.Fprintf(e.stdout, "created %s: %s\nrun it with `moeca task run %s`\n", task.ID, plain(task.Title), task.ID)
 	return nil
 }
 
@@ -95,20 +96,26 @@ func (t *taskList) Run(e *env) error {
 	if t.Column != "" {
 		q.Set("column", t.Column)
 	}
-	var page hostapi.Page
-	if err := c.do(e.ctx, "GET", "/api/tasks?"+q.Encode(), nil, &page); err != nil {
-		return err
+	tasks := []board.Task{}
+	for more := true; more; {
+		var page hostapi.Page
+		if err := c.do(e.ctx, "GET", "/api/tasks?"+q.Encode(), nil, &page); err != nil {
+			return err
+		}
+		tasks = append(tasks, page.Items...)
+		q.Set("cursor", page.Next)
+		more = page.Next != ""
 	}
 	if e.cli.JSON {
-		return e.print(page.Items)
+		return e.print(tasks)
 	}
-	if len(page.Items) == 0 {
+	if len(tasks) == 0 {
 		fmt.Fprintln(e.stdout, "no tasks; create one with `moeca task create TITLE --repo NAME`")
 		return nil
 	}
 	w := tabwriter.NewWriter(e.stdout, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "TASK\tSTATUS\tCI\tLINES\tREPO\tTITLE")
-	for _, t := range page.Items {
+	for _, t := range tasks {
 		fmt.Fprintf(w, "%s\t%s\t%s\t+%d −%d\t%s\t%s\n", t.ID, t.Status, t.CI, t.Added, t.Deleted, t.RepoName, plain(t.Title))
 	}
 	return w.Flush()
@@ -157,6 +164,9 @@ func (e *env) showTask(t board.Task) {
 		fmt.Fprint(e.stdout, " (scripted)")
 	}
 	fmt.Fprintf(e.stdout, "\n  %d files, +%d −%d, %d tokens (measured)\n", t.Files, t.Added, t.Deleted, t.Tokens)
+	if t.Attempt != nil && t.Attempt.Run != nil {
+		fmt.Fprintf(e.stdout, "  attempt %d, run %s, branch %s\n", t.Attempt.Number, t.Attempt.Run.ID, plain(t.Attempt.Branch))
+	}
 }
 
 func (e *env) showReview(r board.Review) {
@@ -203,6 +213,8 @@ func (t *taskRun) Run(e *env) error {
 		if err := e.print(run); err != nil {
 			return err
 		}
+	} else {
+		fmt.Fprintf(e.stdout, "run %s %s\n", run.ID, run.Status)
 	}
 	if !t.Detach && run.Status != board.StatusDone {
 		if e.cli.JSON {
@@ -324,10 +336,14 @@ func (t *taskApprove) Run(e *env) error {
 	if err := e.confirm("approve " + short(review.Preview.ResultTree)); err != nil {
 		return err
 	}
+	unviewed, err := t.paths(e, c)
+	if err != nil {
+		return err
+	}
 	var approval board.Approval
 	err = c.asPerson(e.ctx, "POST", t.path("/approve"), board.ApproveRequest{
 		Head: review.Preview.Head, TargetOID: review.Preview.TargetOID,
-		ResultTree: review.Preview.ResultTree, Acks: t.Ack,
+		ResultTree: review.Preview.ResultTree, Acks: t.Ack, Unviewed: unviewed,
 	}, &approval)
 	if err != nil {
 		return err
@@ -337,6 +353,20 @@ func (t *taskApprove) Run(e *env) error {
 	}
 	fmt.Fprintf(e.stdout, "approved; audit row %d. Land it with `moeca task merge %s`\n", approval.Seq, t.Task)
 	return nil
+}
+
+// paths lists every changed file: this command shows none of them, and the
+// statement says so.
+func (t *taskApprove) paths(e *env, c *client) ([]string, error) {
+	var set diff.Set
+	if err := c.do(e.ctx, "GET", t.path("/diff?max_lines=1"), nil, &set); err != nil {
+		return nil, err
+	}
+	names := make([]string, len(set.Files))
+	for i, f := range set.Files {
+		names[i] = f.Path
+	}
+	return names, nil
 }
 
 type taskMerge struct{ taskArg }
@@ -351,6 +381,9 @@ func (t *taskMerge) Run(e *env) error {
 	var review board.Review
 	if err := c.do(e.ctx, "GET", t.path("/review"), nil, &review); err != nil {
 		return err
+	}
+	if review.Approval == nil {
+		return fail(exitFailed, "not_approved", "approve it with `moeca task approve "+t.Task+"`", "nothing is approved yet; nothing was changed")
 	}
 	e.showReviewTo(e.stderr, review)
 	if err := e.confirm("merge into " + review.Preview.Target); err != nil {
@@ -372,6 +405,25 @@ func (t *taskMerge) Run(e *env) error {
 
 func (e *env) showReviewTo(w io.Writer, r board.Review) {
 	(&env{ctx: e.ctx, cli: e.cli, stdout: w}).showReview(r)
+}
+
+type taskDelete struct{ taskArg }
+
+// Run deletes a task; its commits stay reachable where they were merged.
+func (t *taskDelete) Run(e *env) error {
+	c, done, err := e.connect()
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := c.do(e.ctx, "DELETE", t.path(""), nil, nil); err != nil {
+		return err
+	}
+	if e.cli.JSON {
+		return e.print(map[string]string{"deleted": t.Task})
+	}
+	fmt.Fprintf(e.stdout, "deleted %s\n", t.Task)
+	return nil
 }
 
 type taskCancel struct{ taskArg }

@@ -54,7 +54,9 @@ func Examine(ctx context.Context, o Options) hostapi.Doctor {
 
 // doctor is Examine for the running host.
 func (s *Stack) doctor(ctx context.Context) hostapi.Doctor {
-	return examine(ctx, s.opts, s.drivers, s.images)
+	doc := examine(ctx, s.opts, s.drivers, s.images)
+	doc.Driver = s.driver.Name() // the one in use, whatever would be chosen now
+	return doc
 }
 
 func examine(ctx context.Context, o Options, d drivers, images interface{ PolyReady() bool }) hostapi.Doctor {

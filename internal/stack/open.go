@@ -208,6 +208,9 @@ func (s *Stack) background(f func(context.Context)) {
 // listen opens a loopback port, with a message that says what to do when it is
 // taken.
 func listen(addr string) (net.Listener, error) {
+	if _, _, err := net.SplitHostPort(addr); err != nil {
+		return nil, fmt.Errorf("%w: %q is no listen address: %w; write it like 127.0.0.1:8788", ErrMissing, addr, err)
+	}
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("%w: the address %s cannot be used: %w; another moeca may run there: use it, or choose a port with --listen 127.0.0.1:0", ErrMissing, addr, err)

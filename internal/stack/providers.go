@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"net/url"
 	"os"
 	"regexp"
 	"slices"
@@ -38,6 +37,7 @@ type Providers struct {
 	mu      sync.Mutex
 	defs    map[string]definition
 	gateway *gatewayapi.Client // nil before the gateway runs
+	relays  *relays            // nil where the gateway reaches loopback by itself
 }
 
 // definition is what is stored of a provider.
@@ -47,6 +47,12 @@ type definition struct {
 	Models  []string   `json:"models"`
 	Header  string     `json:"auth_header"`
 	Prefix  string     `json:"auth_prefix"`
+	Scheme  string     `json:"auth_scheme,omitempty"`
+	Region  string     `json:"auth_region,omitempty"`
+	Service string     `json:"auth_service,omitempty"`
+	Local   bool       `json:"local,omitempty"`
+	GitURL  string     `json:"git_url,omitempty"`
+	Hosts   []string   `json:"hosts,omitempty"`
 	SetAt   *time.Time `json:"secret_set_at,omitempty"`
 }
 
@@ -102,20 +108,62 @@ func (p *Providers) push(ctx context.Context, admin *gatewayapi.Client, canary s
 	return nil
 }
 
+// pushOne gives the gateway one definition and takes over what it filled in
+// from the kind's defaults. A loopback server is named by its relay where the
+// gateway runs in a container.
 func (p *Providers) pushOne(ctx context.Context, admin *gatewayapi.Client, name string) error {
 	def := p.defs[name]
-	_, err := admin.PutProvider(ctx, name, gatewayapi.ProviderPatch{
-		Kind: &def.Kind, BaseURL: &def.BaseURL, Models: &def.Models,
-		Auth: &gatewayapi.Auth{Header: def.Header, Prefix: def.Prefix},
-	})
+	patch := def.patch()
+	if p.relays != nil {
+		socket, err := p.relays.sync(name, def.Local, def.BaseURL)
+		if err != nil {
+			return err
+		}
+		if socket != "" {
+			base := "unix:" + socket
+			patch.BaseURL = &base
+		}
+	}
+	known, err := admin.PutProvider(ctx, name, patch)
 	if err != nil {
 		return err
 	}
+	p.defs[name] = def.completed(known)
 	key, err := p.store.Get(secretName(name))
 	if err != nil || key.Empty() {
 		return nil // no key is a state, not an error; List says so
 	}
 	return admin.SetSecret(ctx, name, key.Open())
+}
+
+// patch leaves out what is empty, so that the kind's default stands.
+func (d definition) patch() gatewayapi.ProviderPatch {
+	p := gatewayapi.ProviderPatch{Kind: &d.Kind, Models: &d.Models, Local: &d.Local, Hosts: &d.Hosts}
+	if d.BaseURL != "" {
+		p.BaseURL = &d.BaseURL
+	}
+	if d.GitURL != "" {
+		p.GitURL = &d.GitURL
+	}
+	auth := gatewayapi.Auth{Scheme: d.Scheme, Header: d.Header, Prefix: d.Prefix, Region: d.Region, Service: d.Service}
+	if d.Local || auth != (gatewayapi.Auth{}) {
+		p.Auth = &auth
+	}
+	return p
+}
+
+func (d definition) completed(k gatewayapi.Provider) definition {
+	if d.BaseURL == "" {
+		d.BaseURL = k.BaseURL
+	}
+	d.GitURL = k.GitURL
+	d.Scheme, d.Header, d.Prefix, d.Region, d.Service = k.Auth.Scheme, k.Auth.Header, k.Auth.Prefix, k.Auth.Region, k.Auth.Service
+	return d
+}
+
+// needsKey says whether calls need one; without a gateway's word it is so.
+func (d definition) needsKey() bool {
+	return d.Kind != "fetch" && !(d.Local && d.Header == "")
 }
 
 // List implements hostapi.Providers. The scripted model comes first.
@@ -134,7 +182,7 @@ func (p *Providers) List(ctx context.Context) ([]hostapi.Provider, error) {
 	}
 	list := []hostapi.Provider{{
 		Name: DemoProvider, Kind: "anthropic", BaseURL: "", Models: []string{ScriptedModel},
-		Scripted: true, BuiltIn: true, Runnable: true, HasSecret: true,
+		Hosts: []string{}, Scripted: true, BuiltIn: true, Runnable: true, HasSecret: true, NeedsKey: true,
 	}}
 	for _, name := range slices.Sorted(maps.Keys(p.defs)) {
 		list = append(list, p.view(name, used[name]))
@@ -147,11 +195,16 @@ func (p *Providers) view(name string, k gatewayapi.Provider) hostapi.Provider {
 	_, builtin := builtIn()[name]
 	v := hostapi.Provider{
 		Name: name, Kind: def.Kind, BaseURL: def.BaseURL, Models: slices.Clone(def.Models),
-		Header: def.Header, Prefix: def.Prefix, BuiltIn: builtin, Runnable: runnable[def.Kind],
+		Header: def.Header, Prefix: def.Prefix, Scheme: def.Scheme, Region: def.Region, Service: def.Service,
+		Local: def.Local, GitURL: def.GitURL, Hosts: slices.Clone(def.Hosts), NeedsKey: def.needsKey(),
+		BuiltIn: builtin, Runnable: runnable[def.Kind],
 		LastUsed: k.Secret.LastUsed, KeptIn: p.store.Kind(),
 	}
 	if v.Models == nil {
 		v.Models = []string{}
+	}
+	if v.Hosts == nil {
+		v.Hosts = []string{}
 	}
 	if key, err := p.store.Get(secretName(name)); err == nil && !key.Empty() {
 		v.HasSecret, v.SetAt = true, def.SetAt
@@ -161,8 +214,8 @@ func (p *Providers) view(name string, k gatewayapi.Provider) hostapi.Provider {
 
 var providerName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
 
-// reserved names are routes of the gateway that are no model provider.
-var reserved = []string{DemoProvider, "github", "jira", "trello", "notion", "rag", "fetch", "registry"}
+// reserved names are routes that moeca itself defines.
+var reserved = []string{DemoProvider, "rag", "registry"}
 
 // Put implements hostapi.Providers: absent fields keep their value.
 func (p *Providers) Put(ctx context.Context, name string, in hostapi.ProviderInput) (hostapi.Provider, error) {
@@ -173,6 +226,9 @@ func (p *Providers) Put(ctx context.Context, name string, in hostapi.ProviderInp
 	defer p.mu.Unlock()
 	before, existed := p.defs[name]
 	def := merge(before, in)
+	if existed && def.Kind != before.Kind {
+		def = def.withoutOld(in)
+	}
 	if err := check(&def); err != nil {
 		return hostapi.Provider{}, err
 	}
@@ -184,41 +240,6 @@ func (p *Providers) Put(ctx context.Context, name string, in hostapi.ProviderInp
 		return hostapi.Provider{}, err
 	}
 	return p.view(name, gatewayapi.Provider{}), nil
-}
-
-func merge(def definition, in hostapi.ProviderInput) definition {
-	set := func(to *string, from *string) {
-		if from != nil {
-			*to = strings.TrimRight(*from, "\r\n\t")
-		}
-	}
-	set(&def.Kind, in.Kind)
-	set(&def.BaseURL, in.BaseURL)
-	set(&def.Header, in.Header)
-	set(&def.Prefix, in.Prefix)
-	if in.Models != nil {
-		def.Models = slices.Clone(*in.Models)
-	}
-	return def
-}
-
-// check completes a definition and refuses what cannot work.
-func check(def *definition) error {
-	if def.Kind == "" {
-		def.Kind = "custom"
-	}
-	if def.Header == "" {
-		def.Header = map[string]string{"anthropic": "x-api-key", "gemini": "x-goog-api-key"}[def.Kind]
-		if def.Header == "" {
-			def.Header, def.Prefix = "Authorization", "Bearer "
-		}
-	}
-	u, err := url.Parse(def.BaseURL)
-	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" ||
-		u.Scheme != "https" && u.Scheme != "http" {
-		return invalid("base_url", "the base URL must look like https://host/path, without a user, query or fragment", "correct the base URL")
-	}
-	return nil
 }
 
 // savePushed gives the gateway a changed definition, then keeps it.
@@ -252,6 +273,9 @@ func (p *Providers) Delete(ctx context.Context, name string) error {
 		if err := admin.DeleteProvider(ctx, name); err != nil {
 			return refusedBy(err)
 		}
+	}
+	if p.relays != nil {
+		p.relays.close(name)
 	}
 	if err := p.store.Delete(secretName(name)); err != nil {
 		return fmt.Errorf("providers: remove key of %s: %w", name, err)

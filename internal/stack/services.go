@@ -72,6 +72,8 @@ func (s *Stack) startGateway(ctx context.Context) error {
 	}
 	if d, ok := s.driver.(*docker.Driver); ok {
 		p.docker = d
+		s.providers.relays = &relays{runtime: s.runtime, share: s.share}
+		s.onClose(func(context.Context) { s.providers.relays.closeAll() })
 	}
 	g, err := startGateway(ctx, p)
 	if g != nil {

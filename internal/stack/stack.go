@@ -19,7 +19,8 @@
 // Runtime directory, because a socket path must stay under 108 bytes:
 //
 //	g/  admin.sock, append.sock, config of the gateway
-//	m/  the scripted model's socket and its canary key
+//	m/  the scripted model's socket and its canary key; sockets that carry a
+//	    gateway in a container to model servers on loopback
 //	s/  one directory per sandbox, holding only that sandbox's sockets
 //
 // The order of start is the order of dependence: data directory, scripted
