@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/http/httputil"
+	"sync"
 	"time"
 
 	"moeca/internal/audit"
@@ -79,11 +80,26 @@ func (x *exchange) outgoing(ctx context.Context) *http.Request {
 	out.TransferEncoding, out.ContentLength = nil, int64(len(x.req.Body))
 	out.Body, out.GetBody = http.NoBody, nil
 	if len(x.req.Body) > 0 {
-		out.Body = io.NopCloser(bytes.NewReader(x.req.Body))
-		out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(x.req.Body)), nil }
+		out.Body = x.sentBody()
+		out.GetBody = func() (io.ReadCloser, error) { return x.sentBody(), nil }
 	}
 	return out
 }
+
+func (x *exchange) sentBody() io.ReadCloser { return io.NopCloser(bytes.NewReader(x.req.Body)) }
+
+// copyBuffers are what answers are copied through. Each copy reads only what it
+// wrote, so nothing of one answer gets into another.
+type copyBuffers struct{ sync.Pool }
+
+func (c *copyBuffers) Get() []byte {
+	if b, ok := c.Pool.Get().(*[32 << 10]byte); ok {
+		return b[:]
+	}
+	return new([32 << 10]byte)[:]
+}
+
+func (c *copyBuffers) Put(b []byte) { c.Pool.Put((*[32 << 10]byte)(b)) }
 
 // proxy is the standard library's, with our four hooks. The error log is off:
 // what it says could hold what an upstream sent.
@@ -91,6 +107,7 @@ func (x *exchange) proxy(alive func()) *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
 		Rewrite:        x.rewrite,
 		Transport:      x.g.transport,
+		BufferPool:     &x.g.copies,
 		FlushInterval:  -1,
 		ModifyResponse: func(resp *http.Response) error { return x.modify(resp, alive) },
 		ErrorHandler:   func(_ http.ResponseWriter, r *http.Request, err error) { x.upstreamFailed(r.Context(), err) },

@@ -17,6 +17,11 @@ func (x *exchange) rewrite(pr *httputil.ProxyRequest) {
 	target := *x.req.Target
 	out := pr.Out
 	out.URL, out.Host = &target, target.Host
+	if len(x.req.Body) > 0 {
+		// ReverseProxy hid that the body is in memory; known, it leaves in one
+		// write with the head.
+		out.Body = x.sentBody()
+	}
 	stripCaller(out.Header, x.req.Token)
 	dropAmz(out.Header)
 	// An encoded answer could be neither scrubbed nor measured.

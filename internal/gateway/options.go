@@ -79,6 +79,7 @@ type Gateway struct {
 	rate      *gate.Rate
 	chain     gate.Chain
 	transport http.RoundTripper
+	copies    copyBuffers
 	idle      func() // closes idle upstream connections
 	hosts     hostList
 	scrubs    scrubs

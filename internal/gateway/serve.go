@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"net/http"
@@ -89,14 +90,18 @@ func (x *exchange) load(limit int64) ([]byte, error) {
 	if err := rc.SetReadDeadline(time.Now().Add(bodyTime)); err != nil {
 		return nil, err
 	}
-	body, err := io.ReadAll(io.LimitReader(x.r.Body, limit+1))
+	var body bytes.Buffer
+	if x.r.ContentLength > 0 {
+		body.Grow(int(expect) + bytes.MinRead) // read without growing
+	}
+	n, err := body.ReadFrom(io.LimitReader(x.r.Body, limit+1))
 	if err != nil {
 		return nil, err
 	}
-	if int64(len(body)) > limit {
+	if n > limit {
 		return nil, gate.ErrTooLarge
 	}
-	return body, rc.SetReadDeadline(time.Time{})
+	return body.Bytes(), rc.SetReadDeadline(time.Time{})
 }
 
 // await waits once for the intent to be durable.
