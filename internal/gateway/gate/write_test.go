@@ -265,7 +265,7 @@ func FuzzAuthorize(f *testing.F) {
 				t.Fatalf("%s %s passes as %+v", method, path, op)
 			}
 		}
-		if (kind == policy.KindGitHub || kind == policy.KindGit) && strings.Contains(strings.ToLower(path), "merge") && method != "GET" && method != "HEAD" &&
+		if (kind == upstream.KindGitHub || kind == upstream.KindGit) && strings.Contains(strings.ToLower(path), "merge") && method != "GET" && method != "HEAD" &&
 			!slices.ContainsFunc(r.Operations, func(op policy.Operation) bool { return op.Name == "github.comment" }) {
 			t.Fatalf("%s %s passes", method, path)
 		}

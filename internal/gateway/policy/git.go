@@ -3,6 +3,8 @@ package policy
 import (
 	"net/http"
 	"strings"
+
+	"moeca/internal/gateway/upstream"
 )
 
 // Services of smart HTTP.
@@ -70,5 +72,5 @@ func parsePush(in Input, repo string) ([]Operation, error) {
 // encoding because nothing in it is looked at: git compresses what it asks for
 // when it fetches.
 func MayBeEncoded(kind, method, path string) bool {
-	return kind == KindGit && method == http.MethodPost && strings.HasSuffix(path, "/"+uploadPack)
+	return kind == upstream.KindGit && method == http.MethodPost && strings.HasSuffix(path, "/"+uploadPack)
 }

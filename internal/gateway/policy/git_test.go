@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"moeca/internal/gateway/upstream"
 )
 
 const (
@@ -89,7 +91,7 @@ func many() (lines []string) {
 }
 
 func gitInput(method, target, contentType, body string) Input {
-	in := jsonInput(KindGit, method, target, "")
+	in := jsonInput(upstream.KindGit, method, target, "")
 	in.Body = []byte(body)
 	in.Header = http.Header{}
 	if contentType != "" {
@@ -139,8 +141,8 @@ func TestGitPaths(t *testing.T) {
 	if _, err := Parse(encoded); !errors.Is(err, ErrUnclear) {
 		t.Errorf("a push under an encoding: %v", err)
 	}
-	if !MayBeEncoded(KindGit, "POST", "/o/n.git/git-upload-pack") || MayBeEncoded(KindGit, "POST", "/o/n.git/git-receive-pack") ||
-		MayBeEncoded(KindGitHub, "POST", "/git-upload-pack") || MayBeEncoded(KindGit, "PUT", "/o/n.git/git-upload-pack") {
+	if !MayBeEncoded(upstream.KindGit, "POST", "/o/n.git/git-upload-pack") || MayBeEncoded(upstream.KindGit, "POST", "/o/n.git/git-receive-pack") ||
+		MayBeEncoded(upstream.KindGitHub, "POST", "/git-upload-pack") || MayBeEncoded(upstream.KindGit, "PUT", "/o/n.git/git-upload-pack") {
 		t.Error("what may be encoded is not a fetch only")
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"moeca/internal/gateway/upstream"
 )
 
 // read is what Parse found, in one word per operation: "+" in front of what is
@@ -39,7 +41,7 @@ func read(in Input) string {
 }
 
 func TestGitHubREST(t *testing.T) {
-	gh := func(method, target, body string) Input { return jsonInput(KindGitHub, method, target, body) }
+	gh := func(method, target, body string) Input { return jsonInput(upstream.KindGitHub, method, target, body) }
 	ref := func(name string) string { return `{"ref":"` + name + `","sha":"` + oidA + `"}` }
 	for name, c := range map[string]struct {
 		in   Input

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"moeca/internal/gateway/upstream"
 )
 
 // node makes an id as GitHub writes it.
@@ -28,7 +30,7 @@ func gql(document, variables string) Input {
 	if variables != "" {
 		body += `,"variables":` + variables
 	}
-	in := jsonInput(KindGitHub, "POST", "/graphql", body+"}")
+	in := jsonInput(upstream.KindGitHub, "POST", "/graphql", body+"}")
 	in.Repositories = map[string]int64{"o/n": repoNumber, "o/other": 7}
 	return in
 }
@@ -165,14 +167,14 @@ func TestGraphQLQueries(t *testing.T) {
 		"a line that ends for some":    {gql("{viewer{login}} # \rmutation{x}", ""), "unclear"},
 		"a line separator":             {gql("{viewer{login}} # \u2028 mutation m{x}", ""), "unclear"},
 		"a comment":                    {gql("# a\r\n{viewer{login}} # b\n", ""), "+viewer"},
-		"a stored query":               {jsonInput(KindGitHub, "POST", "/graphql", `{"extensions":{"persistedQuery":{"sha256Hash":"x"}}}`), "unclear"},
-		"a stored query beside a real": {jsonInput(KindGitHub, "POST", "/graphql", `{"query":"{viewer{login}}","extensions":{}}`), "unclear"},
-		"a batch":                      {jsonInput(KindGitHub, "POST", "/graphql", `[{"query":"{viewer{login}}"}]`), "unclear"},
-		"a query twice":                {jsonInput(KindGitHub, "POST", "/graphql", `{"query":"{viewer{login}}","Query":"mutation{x}"}`), "unclear"},
-		"a query that is a list":       {jsonInput(KindGitHub, "POST", "/graphql", `{"query":["{viewer{login}}"]}`), "unclear"},
-		"variables that are a text":    {jsonInput(KindGitHub, "POST", "/graphql", `{"query":"{viewer{login}}","variables":"{}"}`), "unclear"},
-		"plain GraphQL":                {withType(jsonInput(KindGitHub, "POST", "/graphql", `{viewer{login}}`), "application/graphql"), "unclear"},
-		"a query beside it in the URL": {jsonInput(KindGitHub, "POST", "/graphql?query=mutation", `{"query":"{viewer{login}}"}`), "unclear"},
+		"a stored query":               {jsonInput(upstream.KindGitHub, "POST", "/graphql", `{"extensions":{"persistedQuery":{"sha256Hash":"x"}}}`), "unclear"},
+		"a stored query beside a real": {jsonInput(upstream.KindGitHub, "POST", "/graphql", `{"query":"{viewer{login}}","extensions":{}}`), "unclear"},
+		"a batch":                      {jsonInput(upstream.KindGitHub, "POST", "/graphql", `[{"query":"{viewer{login}}"}]`), "unclear"},
+		"a query twice":                {jsonInput(upstream.KindGitHub, "POST", "/graphql", `{"query":"{viewer{login}}","Query":"mutation{x}"}`), "unclear"},
+		"a query that is a list":       {jsonInput(upstream.KindGitHub, "POST", "/graphql", `{"query":["{viewer{login}}"]}`), "unclear"},
+		"variables that are a text":    {jsonInput(upstream.KindGitHub, "POST", "/graphql", `{"query":"{viewer{login}}","variables":"{}"}`), "unclear"},
+		"plain GraphQL":                {withType(jsonInput(upstream.KindGitHub, "POST", "/graphql", `{viewer{login}}`), "application/graphql"), "unclear"},
+		"a query beside it in the URL": {jsonInput(upstream.KindGitHub, "POST", "/graphql?query=mutation", `{"query":"{viewer{login}}"}`), "unclear"},
 		"a bomb of fragments":          {gql(bomb(), ""), "unclear"},
 	} {
 		if got := read(c.in); got != c.want {
@@ -233,7 +235,7 @@ func FuzzGitHub(f *testing.F) {
 	f.Add("GET", "/repos/o/n", "a=b", "")
 	f.Add("PATCH", "/repos/o/n/git/refs/heads/main", "", `{"sha":"x","force":true}`)
 	f.Fuzz(func(t *testing.T, method, path, query, body string) {
-		in := jsonInput(KindGitHub, method, "", body)
+		in := jsonInput(upstream.KindGitHub, method, "", body)
 		in.Path, in.Query = path, query
 		first := read(in)
 		if again := read(in); again != first {

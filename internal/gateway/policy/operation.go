@@ -9,19 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"moeca/internal/gateway/upstream"
 	"moeca/internal/strictjson"
-)
-
-// Kinds of upstream that have tables here. Any other kind is a tool without
-// shipped writes.
-const (
-	KindGitHub = "github" // REST and GraphQL
-	KindGit    = "git"    // smart HTTP: /<owner>/<name>.git/…
-	KindJira   = "jira"
-	KindTrello = "trello"
-	KindNotion = "notion"
-	KindRAG    = "rag"
-	KindFetch  = "fetch"
 )
 
 // Input is a request as Parse needs it: the path is canonical, decoded and
@@ -64,9 +53,9 @@ func Parse(in Input) ([]Operation, error) {
 		return nil, unclear("the query parameter %s could change the method", name)
 	}
 	switch in.Kind {
-	case KindGitHub:
+	case upstream.KindGitHub:
 		return parseGitHub(in)
-	case KindGit:
+	case upstream.KindGit:
 		return parseGit(in)
 	}
 	return []Operation{parseTool(in)}, nil

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"moeca/internal/gateway/gatewayapi"
+
+	"moeca/internal/gateway/upstream"
 )
 
 func jsonInput(kind, method, target, body string) Input {
@@ -124,27 +126,27 @@ func TestToolsReadUnlessATableSaysOtherwise(t *testing.T) {
 		in   Input
 		want string // operation, "+" in front when it is shipped, "!" when nothing opens it
 	}{
-		"an issue is read":                            {jsonInput(KindJira, "GET", "/rest/api/3/issue/A-1", ""), "+jira.read"},
-		"Jira's search is a read":                     {jsonInput(KindJira, "POST", "/rest/api/3/search", "{}"), "+jira.search"},
-		"Jira's search by query is a read":            {jsonInput(KindJira, "POST", "/rest/api/3/search/jql", "{}"), "+jira.search"},
-		"a search of another version is none":         {jsonInput(KindJira, "POST", "/rest/api/9/search", "{}"), "jira.write"},
-		"a search in another case is none":            {jsonInput(KindJira, "POST", "/rest/api/3/Search", "{}"), "jira.write"},
-		"a search with a slash behind it is none":     {jsonInput(KindJira, "POST", "/rest/api/3/search/", "{}"), "jira.write"},
-		"a new issue is a write":                      {jsonInput(KindJira, "POST", "/rest/api/3/issue", "{}"), "jira.write"},
-		"a card is read":                              {jsonInput(KindTrello, "GET", "/1/cards/x", ""), "+trello.read"},
-		"a card is moved":                             {jsonInput(KindTrello, "PUT", "/1/cards/x?idList=y", ""), "trello.write"},
-		"a card is deleted":                           {jsonInput(KindTrello, "DELETE", "/1/cards/x", ""), "trello.write"},
-		"Notion's search is a read":                   {jsonInput(KindNotion, "POST", "/v1/search", "{}"), "+notion.search"},
-		"Notion's search below a base is a read":      {jsonInput(KindNotion, "POST", "/search", "{}"), "+notion.search"},
-		"Notion's database query is a read":           {jsonInput(KindNotion, "POST", "/v1/databases/abc/query", "{}"), "+notion.search"},
-		"a query of a database without id is none":    {jsonInput(KindNotion, "POST", "/v1/databases//query", "{}"), "notion.write"},
-		"a new page is a write":                       {jsonInput(KindNotion, "POST", "/v1/pages", "{}"), "notion.write"},
-		"a block is appended":                         {jsonInput(KindNotion, "PATCH", "/v1/blocks/x/children", "{}"), "notion.write"},
-		"knowledge is searched":                       {jsonInput(KindRAG, "POST", "/search", "{}"), "+rag.search"},
-		"knowledge is not read otherwise":             {jsonInput(KindRAG, "GET", "/documents", ""), "rag.other"},
-		"knowledge is not written":                    {jsonInput(KindRAG, "POST", "/index", "{}"), "rag.write"},
-		"a page is fetched":                           {jsonInput(KindFetch, "GET", "/x?action=view", ""), "+fetch.read"},
-		"fetch posts nothing, whatever a rule says":   {jsonInput(KindFetch, "POST", "/x", ""), "!fetch.write"},
+		"an issue is read":                            {jsonInput(upstream.KindJira, "GET", "/rest/api/3/issue/A-1", ""), "+jira.read"},
+		"Jira's search is a read":                     {jsonInput(upstream.KindJira, "POST", "/rest/api/3/search", "{}"), "+jira.search"},
+		"Jira's search by query is a read":            {jsonInput(upstream.KindJira, "POST", "/rest/api/3/search/jql", "{}"), "+jira.search"},
+		"a search of another version is none":         {jsonInput(upstream.KindJira, "POST", "/rest/api/9/search", "{}"), "jira.write"},
+		"a search in another case is none":            {jsonInput(upstream.KindJira, "POST", "/rest/api/3/Search", "{}"), "jira.write"},
+		"a search with a slash behind it is none":     {jsonInput(upstream.KindJira, "POST", "/rest/api/3/search/", "{}"), "jira.write"},
+		"a new issue is a write":                      {jsonInput(upstream.KindJira, "POST", "/rest/api/3/issue", "{}"), "jira.write"},
+		"a card is read":                              {jsonInput(upstream.KindTrello, "GET", "/1/cards/x", ""), "+trello.read"},
+		"a card is moved":                             {jsonInput(upstream.KindTrello, "PUT", "/1/cards/x?idList=y", ""), "trello.write"},
+		"a card is deleted":                           {jsonInput(upstream.KindTrello, "DELETE", "/1/cards/x", ""), "trello.write"},
+		"Notion's search is a read":                   {jsonInput(upstream.KindNotion, "POST", "/v1/search", "{}"), "+notion.search"},
+		"Notion's search below a base is a read":      {jsonInput(upstream.KindNotion, "POST", "/search", "{}"), "+notion.search"},
+		"Notion's database query is a read":           {jsonInput(upstream.KindNotion, "POST", "/v1/databases/abc/query", "{}"), "+notion.search"},
+		"a query of a database without id is none":    {jsonInput(upstream.KindNotion, "POST", "/v1/databases//query", "{}"), "notion.write"},
+		"a new page is a write":                       {jsonInput(upstream.KindNotion, "POST", "/v1/pages", "{}"), "notion.write"},
+		"a block is appended":                         {jsonInput(upstream.KindNotion, "PATCH", "/v1/blocks/x/children", "{}"), "notion.write"},
+		"knowledge is searched":                       {jsonInput(upstream.KindRAG, "POST", "/search", "{}"), "+rag.search"},
+		"knowledge is not read otherwise":             {jsonInput(upstream.KindRAG, "GET", "/documents", ""), "rag.other"},
+		"knowledge is not written":                    {jsonInput(upstream.KindRAG, "POST", "/index", "{}"), "rag.write"},
+		"a page is fetched":                           {jsonInput(upstream.KindFetch, "GET", "/x?action=view", ""), "+fetch.read"},
+		"fetch posts nothing, whatever a rule says":   {jsonInput(upstream.KindFetch, "POST", "/x", ""), "!fetch.write"},
 		"an unknown kind reads":                       {jsonInput("custom", "HEAD", "/x", ""), "+custom.read"},
 		"an unknown kind does not write":              {jsonInput("custom", "POST", "/x", ""), "custom.write"},
 		"a GET that names an action is a write":       {jsonInput("custom", "GET", "/?Action=DeleteUser", ""), "custom.action"},
@@ -170,10 +172,10 @@ func TestToolsReadUnlessATableSaysOtherwise(t *testing.T) {
 	}
 	for name, in := range map[string]Input{
 		"a GET with a body":               jsonInput("custom", "GET", "/x", "{}"),
-		"a HEAD with a body":              jsonInput(KindJira, "HEAD", "/x", "{}"),
+		"a HEAD with a body":              jsonInput(upstream.KindJira, "HEAD", "/x", "{}"),
 		"a method in the query":           jsonInput("custom", "GET", "/x?_method=DELETE", ""),
-		"a method in the query, escaped":  jsonInput(KindTrello, "GET", "/x?a=1&%5fmethod=PUT", ""),
-		"a method override, another name": jsonInput(KindNotion, "POST", "/search?X-HTTP-Method-Override=PATCH", "{}"),
+		"a method in the query, escaped":  jsonInput(upstream.KindTrello, "GET", "/x?a=1&%5fmethod=PUT", ""),
+		"a method override, another name": jsonInput(upstream.KindNotion, "POST", "/search?X-HTTP-Method-Override=PATCH", "{}"),
 	} {
 		if _, err := Parse(in); !errors.Is(err, ErrUnclear) {
 			t.Errorf("%s: %v", name, err)

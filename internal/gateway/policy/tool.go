@@ -3,23 +3,25 @@ package policy
 import (
 	"net/http"
 	"strings"
+
+	"moeca/internal/gateway/upstream"
 )
 
 // searches are the POSTs that only read, by kind. A leading version segment of
 // the path is written as it is.
 func searches(kind string) []string {
 	switch kind {
-	case KindJira:
+	case upstream.KindJira:
 		return []string{
 			"/rest/api/2/search", "/rest/api/3/search", "/rest/api/latest/search",
 			"/rest/api/2/search/jql", "/rest/api/3/search/jql", "/rest/api/latest/search/jql",
 		}
-	case KindNotion:
+	case upstream.KindNotion:
 		return []string{
 			"/v1/search", "/v1/databases/*/query", "/v1/data_sources/*/query",
 			"/search", "/databases/*/query", "/data_sources/*/query", // a base that ends in /v1
 		}
-	case KindRAG:
+	case upstream.KindRAG:
 		return []string{"/search"}
 	}
 	return nil
@@ -29,9 +31,9 @@ func searches(kind string) []string {
 func parseTool(in Input) Operation {
 	op := Operation{Name: in.Kind + ".write"}
 	switch {
-	case in.Kind == KindFetch && !isRead(in.Method):
+	case in.Kind == upstream.KindFetch && !isRead(in.Method):
 		op.Never = "fetch only reads"
-	case in.Kind == KindRAG && in.Method != http.MethodPost:
+	case in.Kind == upstream.KindRAG && in.Method != http.MethodPost:
 		op.Name = "rag.other"
 	case isRead(in.Method) && namesAction(in):
 		op.Name = in.Kind + ".action"
@@ -47,7 +49,7 @@ func parseTool(in Input) Operation {
 // Those we have tables for do not.
 func namesAction(in Input) bool {
 	switch in.Kind {
-	case KindJira, KindTrello, KindNotion, KindFetch:
+	case upstream.KindJira, upstream.KindTrello, upstream.KindNotion, upstream.KindFetch:
 		return false
 	}
 	for _, name := range queryNames(in.Query) {
