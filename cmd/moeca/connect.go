@@ -121,7 +121,7 @@ func failureOf(err error) *failure {
 	switch {
 	case errors.Is(err, context.Canceled):
 		return fail(exitFailed, "interrupted", "", "interrupted")
-	case errors.Is(err, stack.ErrLocked), errors.Is(err, stack.ErrNewer), errors.Is(err, stack.ErrMissing):
+	case errors.Is(err, stack.ErrLocked), errors.Is(err, stack.ErrNewer), errors.Is(err, stack.ErrMissing), errors.Is(err, stack.ErrUntrusted):
 		return fail(exitMissing, "unavailable", "", "%v", err)
 	case errors.As(err, &known):
 		return fail(exitFailed, known.Code, known.Next, "%s", known.Message)

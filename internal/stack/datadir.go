@@ -37,14 +37,8 @@ type layout struct {
 // OpenDataDir creates the directory when it is missing and takes its lock. It
 // changes nothing in a directory of another version, or one that is locked.
 func OpenDataDir(path string) (*DataDir, error) {
-	path, err := filepath.Abs(path)
+	path, err := trusted(path, 0o700)
 	if err != nil {
-		return nil, fmt.Errorf("data directory %s: %w", path, err)
-	}
-	if err := os.MkdirAll(path, 0o700); err != nil {
-		return nil, fmt.Errorf("data directory %s: %w", path, err)
-	}
-	if path, err = filepath.EvalSymlinks(path); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
 	lock, err := os.OpenFile(filepath.Join(path, "lock"), os.O_CREATE|os.O_RDWR, 0o600)

@@ -22,6 +22,16 @@ var ErrMissing = errors.New("something needed is missing")
 // openImages returns the image store of a data directory. The build files of
 // poly are written out of this binary, so that it alone is enough.
 func openImages(o Options, dir string) (*image.Store, error) {
+	// Whoever could replace an image would decide what a gate says.
+	dir, err := trusted(dir, 0o700)
+	if err != nil {
+		return nil, fmt.Errorf("images: %w", err)
+	}
+	if o.Cache != "" {
+		if o.Cache, err = trusted(o.Cache, 0o755); err != nil {
+			return nil, fmt.Errorf("image cache: %w; it can be set with --cache", err)
+		}
+	}
 	build := filepath.Join(dir, "build-poly")
 	if err := writeOut(images.Poly, "poly", build); err != nil {
 		return nil, fmt.Errorf("image build files: %w", err)

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 )
 
 // Identities used when the host runs as root. A normal user's sandboxes and
@@ -42,18 +41,18 @@ const maxSocket = 107
 
 // openRuntime makes the directory afresh below base. Stale sockets of an
 // earlier process of the same data directory are removed: the lock says that
-// nobody uses them.
+// nobody uses them. Nobody else can be on the way to it (see trusted), so what
+// follows may go by path.
 func openRuntime(base, dataID string, id Identity) (*Runtime, error) {
 	path := filepath.Join(base, "moeca-"+dataID[:8])
 	if n := len(filepath.Join(path, "s", strings.Repeat("x", 16), "registry.sock")); n > maxSocket {
 		return nil, fmt.Errorf("runtime directory %s: socket paths would have %d bytes and %d is the most: set --runtime to a shorter directory", path, n, maxSocket)
 	}
-	if err := os.MkdirAll(base, 0o711); err != nil {
-		return nil, fmt.Errorf("runtime directory: %w", err)
+	base, err := trusted(base, 0o711)
+	if err != nil {
+		return nil, fmt.Errorf("runtime directory: %w; it can also be set with --runtime", err)
 	}
-	if err := ownedByUs(path); err != nil {
-		return nil, err
-	}
+	path = filepath.Join(base, filepath.Base(path))
 	if err := os.RemoveAll(path); err != nil {
 		return nil, fmt.Errorf("runtime directory: %w", err)
 	}
@@ -120,21 +119,4 @@ func shorten(id string) string {
 		return id[len(id)-16:]
 	}
 	return id
-}
-
-// ownedByUs refuses a directory that somebody else made at our path, which in
-// a shared directory could be a trap.
-func ownedByUs(path string) error {
-	info, err := os.Lstat(path)
-	if os.IsNotExist(err) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("runtime directory: %w", err)
-	}
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	if !info.IsDir() || !ok || int(stat.Uid) != os.Getuid() {
-		return fmt.Errorf("runtime directory %s belongs to somebody else: remove it, or set --runtime to another directory", path)
-	}
-	return nil
 }
