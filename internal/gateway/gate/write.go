@@ -90,6 +90,6 @@ func permit(r *Request, op policy.Operation) Decision {
 
 func ruled(rules []gatewayapi.OperationRule, r *Request, op policy.Operation) bool {
 	return slices.ContainsFunc(rules, func(rule gatewayapi.OperationRule) bool {
-		return policy.Matches(rule, r.HTTP.Method, below(r), op)
+		return policy.Permits(rule, r.HTTP.Method, below(r), op)
 	})
 }

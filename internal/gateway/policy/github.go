@@ -100,7 +100,7 @@ func neverOf(rest []string) string {
 	case "merges", "merge-upstream", "merge":
 		return NeverMerge
 	case "", "branches", "rulesets", "rules", "hooks", "keys", "collaborators", "invitations", "transfer", "environments", "properties",
-		"interaction-limits", "automated-security-fixes", "vulnerability-alerts", "private-vulnerability-reporting", "tags", "forks", "generate", "import", "pages":
+		"interaction-limits", "automated-security-fixes", "vulnerability-alerts", "private-vulnerability-reporting", "tags", "forks", "generate", "import", "pages", "code-scanning", "secret-scanning", "security-advisories", "code-security-configuration":
 		return NeverAdminister
 	case "actions", "dependabot", "codespaces":
 		switch at(1) {

@@ -156,7 +156,7 @@ func elsewhere(field string) bool {
 	case "repositories", "repositoriescontributedto", "starredrepositories", "toprepositories", "watching", "forks", "organization", "organizations",
 		"enterprise", "enterprises", "pinneditems", "pinnableitems", "itemshowcase", "gist", "gists", "packages", "project", "projects", "projectv2",
 		"projectsv2", "projectitems", "search", "source", "subject", "closingissuesreferences", "trackedissues", "trackedinissues", "subissues",
-		"submodules", "contributionscollection", "team", "teams", "nodelist", "resource", "dependencygraphmanifests", "closer", "canonical", "duplicateof":
+		"submodules", "contributionscollection", "team", "teams", "relay", "query", "resource", "dependencygraphmanifests", "closer", "canonical", "duplicateof":
 		return true
 	}
 	return false

@@ -107,8 +107,6 @@ func jsonObject(in Input) (strictjson.Document, error) {
 	return d, nil
 }
 
-// Holds says whether the session's repositories contain one. Hosts compare
-// names without case.
-func Holds(repos []string, repo string) bool {
-	return slices.ContainsFunc(repos, func(r string) bool { return strings.EqualFold(r, repo) })
-}
+// Holds says whether the session's repositories contain one, in this case: on
+// some hosts a name in another case is another repository.
+func Holds(repos []string, repo string) bool { return slices.Contains(repos, repo) }

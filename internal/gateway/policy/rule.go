@@ -26,6 +26,13 @@ func Matches(r gatewayapi.OperationRule, method, path string, op Operation) bool
 	return r.Method == method && MatchPath(r.Path, path)
 }
 
+// Permits says whether a write rule of the user opens an operation. All of
+// GraphQL has one path, so its operations are opened by name only: a rule for
+// paths would open more than it says.
+func Permits(r gatewayapi.OperationRule, method, path string, op Operation) bool {
+	return Matches(r, method, path, op) && (r.Operation != "" || !strings.HasPrefix(op.Name, graphQLPrefix))
+}
+
 // MatchPath compares a canonical path with a pattern, segment by segment: "*"
 // stands for one segment, "**" at the end for one or more. Case counts.
 func MatchPath(pattern, path string) bool {
