@@ -22,8 +22,7 @@ func (x *exchange) rewrite(pr *httputil.ProxyRequest) {
 		// write with the head.
 		out.Body = x.sentBody()
 	}
-	stripCaller(out.Header, x.req.Token)
-	dropAmz(out.Header)
+	keepHeaders(out.Header, x.req.Upstream.Kind, x.req.Token)
 	// An encoded answer could be neither scrubbed nor measured.
 	out.Header.Set("Accept-Encoding", "identity")
 	for name, values := range x.req.Upstream.DefaultHeaders() {
@@ -62,76 +61,6 @@ func (x *exchange) inject(out *http.Request) {
 		}
 		sigv4.Sign(out, x.req.Body, credential, sigv4.Scope{Region: auth.Region, Service: auth.Service}, x.g.o.Now())
 	}
-}
-
-// dropAmz removes what a caller could sign with, or have signed in our name,
-// except the name of the operation.
-func dropAmz(h http.Header) {
-	for name := range h {
-		if lower := strings.ToLower(name); strings.HasPrefix(lower, "x-amz-") && lower != "x-amz-target" {
-			delete(h, name)
-		}
-	}
-}
-
-// stripCaller removes what a caller could use to be somebody at the upstream,
-// or to tell the upstream something about this side. token is the session
-// token it presented, which must not travel under any name.
-func stripCaller(h http.Header, token string) {
-	for name, values := range h {
-		if isCredentialHeader(name) || isForwardingHeader(name) || carries(values, token) {
-			delete(h, name)
-		}
-	}
-}
-
-func carries(values []string, token string) bool {
-	if token == "" {
-		return false
-	}
-	for _, v := range values {
-		if strings.Contains(v, token) {
-			return true
-		}
-	}
-	return false
-}
-
-// isCredentialHeader goes by the words that name credentials in the headers of
-// every API we know; no header that carries content contains one of them. Of
-// the headers that end in "key", one is content.
-func isCredentialHeader(name string) bool {
-	name = strings.ToLower(name)
-	if strings.HasSuffix(name, "key") && name != "idempotency-key" {
-		return true
-	}
-	for _, word := range [...]string{
-		"authorization", "api-key", "apikey", "api_key", "token", "cookie", "secret", "password", "passwd", "passphrase", "credential", "signature",
-		"access-key", "auth-key", "x-auth", "bearer", "jwt", "assertion", "dpop", "client-cert", "principal",
-	} {
-		if strings.Contains(name, word) {
-			return true
-		}
-	}
-	return false
-}
-
-// isForwardingHeader: who is behind us is nobody's business, our own headers
-// are never taken from a caller, and a method or target is what was judged.
-func isForwardingHeader(name string) bool {
-	name = strings.ToLower(name)
-	switch name {
-	case "forwarded", "via", "x-real-ip", "x-client-ip", "true-client-ip", "cf-connecting-ip", "client-ip", "origin", "referer", "expect", "max-forwards",
-		"x-http-method-override", "x-http-method", "x-method-override", "x-original-url", "x-rewrite-url", "x-original-host", "x-host",
-		"openai-organization", "openai-project", "x-goog-user-project", "anthropic-organization-id": // whose account pays is the key's business
-		return true
-	}
-	for _, prefix := range [...]string{"proxy-", "x-moeca-", "x-forwarded", "sec-fetch-", "x-amz-security"} {
-		if strings.HasPrefix(name, prefix) {
-			return true
-		}
-	}
-	return false
 }
 
 // dropAnswerHeaders removes what an upstream could use to plant state, to ask
