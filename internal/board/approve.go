@@ -66,6 +66,8 @@ func (s *Service) approve(ctx context.Context, t Task, req ApproveRequest, actor
 		return Approval{}, fmt.Errorf("board: encode approval: %w", err)
 	}
 	s.step("approval-append")
+	// From here on a request that goes away must not leave a row without its approval.
+	ctx = context.WithoutCancel(ctx)
 	row, err := s.Ledger.Append(ctx, gatewayapi.AppendRequest{
 		Kind: "approval", Actor: "person", Task: t.ID, Subject: t.Target, Detail: detail,
 	})

@@ -15,3 +15,6 @@ var (
 	CanMove  = canMove
 	ColumnOf = columnOf
 )
+
+// Running says that a run of the task is queued or executing.
+func (s Status) Running() bool { return s.running() }

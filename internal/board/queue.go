@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 
@@ -23,10 +24,11 @@ func (s *Service) StopRun(ctx context.Context, id string) (Run, error) {
 	if err := s.stop(ctx, id); err != nil {
 		return Run{}, err
 	}
-	return s.Run(ctx, id)
+	return s.Run(context.WithoutCancel(ctx), id)
 }
 
-// stop ends a run, whether it waits or executes.
+// stop ends a run, whether it waits or executes. It answers nil only when the
+// run is stored as over: nothing starts it again.
 func (s *Service) stop(ctx context.Context, id string) error {
 	s.mu.Lock()
 	a := s.runs[id]
@@ -44,24 +46,43 @@ func (s *Service) stop(ctx context.Context, id string) error {
 	a.cancel(run.ErrStopped)
 	select {
 	case <-a.done:
-		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("board: stop run %s: %w", id, context.Cause(ctx))
 	}
+	r, err := s.Run(context.WithoutCancel(ctx), id)
+	if err != nil {
+		return err
+	}
+	if !run.Status(r.Status).Over() {
+		return wrap("stop run", s.stopWaiting(ctx, id))
+	}
+	return nil
 }
 
 // stopWaiting ends a run that is not executing: one that is queued where it
 // waits, and one whose end could not be stored by what Recover does.
 func (s *Service) stopWaiting(ctx context.Context, id string) error {
 	r, err := s.Run(ctx, id)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if r.Status != StatusQueued {
+	case run.Status(r.Status).Over():
+		return nil
+	case r.Status != StatusQueued:
 		return s.recoverRun(ctx, id)
 	}
+	return s.endUnbegun(ctx, id, result{run.Stopped, "stopped by you before it began"})
+}
+
+// result is how a run ended that no sandbox was made for.
+type result struct {
+	status run.Status
+	cause  string
+}
+
+func (s *Service) endUnbegun(ctx context.Context, id string, r result) error {
 	return s.change(ctx, func(c *change) error {
-		return c.appendRun(ctx, id, run.Event{Kind: run.EvEnded, At: s.Now(), Status: run.Stopped, Cause: "stopped by you before it began"})
+		return c.appendRun(ctx, id, run.Event{Kind: run.EvEnded, At: s.Now(), Status: r.status, Cause: r.cause})
 	})
 }
 
@@ -115,10 +136,12 @@ func (s *Service) admit() {
 	}
 }
 
-// nextQueued returns the oldest queued run that is not executing. s.mu is held.
+// nextQueued returns the oldest queued run that is not executing and whose task
+// waits for exactly it. s.mu is held.
 func (s *Service) nextQueued() (id string, err error) {
 	err = s.DB.Read(s.life, func(tx *sql.Tx) error {
-		rows, err := tx.QueryContext(s.life, `SELECT id FROM runs WHERE status = 'queued' ORDER BY created_at, rowid LIMIT ?`, s.Settings.MaxRuns+1)
+		rows, err := tx.QueryContext(s.life, `SELECT u.id FROM runs u JOIN tasks t ON t.id = u.task_id AND t.attempt_id = u.attempt_id
+			WHERE u.status = 'queued' AND t.status = 'queued' ORDER BY u.created_at, u.rowid LIMIT ?`, s.Settings.MaxRuns+1)
 		if err != nil {
 			return err
 		}
@@ -136,19 +159,25 @@ func (s *Service) nextQueued() (id string, err error) {
 	return id, err
 }
 
-// execute runs one run to its end.
+// execute runs one run to its end. What happened is recorded also when ctx has
+// ended: only the work obeys it.
 func (s *Service) execute(ctx context.Context, id string) {
+	s.step("job")
 	job, st, err := s.job(ctx, id)
-	if err == nil {
-		if st.Status.Over() {
-			return
-		}
+	switch {
+	case err == nil && st.Status.Over():
+		return
+	case err == nil:
+		s.step("execute")
 		_, err = s.engine.Execute(ctx, job, st)
-	} else {
-		cause := err.Error()
-		err = s.change(context.WithoutCancel(ctx), func(c *change) error {
-			return c.appendRun(ctx, id, run.Event{Kind: run.EvEnded, At: s.Now(), Status: run.Failed, Cause: cause})
-		})
+	case errors.Is(context.Cause(ctx), run.ErrShutdown):
+		return // it waits for the next start
+	default:
+		why := result{run.Failed, err.Error()}
+		if errors.Is(context.Cause(ctx), run.ErrStopped) {
+			why = result{run.Stopped, "stopped by you before it began"}
+		}
+		err = s.endUnbegun(context.WithoutCancel(ctx), id, why)
 	}
 	if err != nil {
 		s.Logger.Error("run not recorded; it is settled at the next start", slog.String("run", id), slog.Any("error", err))

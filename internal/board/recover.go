@@ -66,6 +66,13 @@ func (s *Service) recoverRuns(ctx context.Context) error {
 	for _, id := range ids {
 		errs = append(errs, s.recoverRun(ctx, id))
 	}
+	// A queued run whose task does not wait for it is never started.
+	ids, err = s.ids(ctx, `SELECT u.id FROM runs u JOIN tasks t ON t.id = u.task_id
+		WHERE u.status = 'queued' AND (t.status <> 'queued' OR t.attempt_id IS NOT u.attempt_id)`)
+	errs = append(errs, err)
+	for _, id := range ids {
+		errs = append(errs, s.endUnbegun(ctx, id, result{run.Stopped, "its task did not wait for it any more"}))
+	}
 	return errors.Join(errs...)
 }
 

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 
 	"moeca/internal/run"
 	"moeca/internal/workflow"
@@ -51,7 +52,11 @@ func (s *Service) RunTask(ctx context.Context, key string) (Run, error) {
 			Message: fmt.Sprintf("%s could not be written", repo.Name), Next: "check the permissions and the disk; nothing was changed",
 		}
 	}
+	ctx = context.WithoutCancel(ctx) // what was begun is finished, or taken back
 	if err := s.insertRun(ctx, t, attempt, id, base, target, repo, plan); err != nil {
+		if e := store.Release(ctx, baseHoldOf(attempt)); e != nil {
+			s.Logger.Warn("ref not released", slog.String("task", t.ID), slog.Any("error", e))
+		}
 		return Run{}, wrap("queue run", err)
 	}
 	if t.Attempt != nil {

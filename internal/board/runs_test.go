@@ -43,38 +43,130 @@ func TestStopKeepsTheWork(t *testing.T) {
 }
 
 func TestStopAtEveryStep(t *testing.T) {
-	for _, step := range []string{"tree", "sockets", "mint", "minted", "prepare", "attach", "start", "ready", "release", "events", "wait", "revoke", "snapshot", "branch"} {
+	for _, step := range []string{"job", "execute", "tree", "sockets", "mint", "minted", "prepare", "attach", "start", "ready", "release", "events", "wait", "revoke", "snapshot", "branch", "snapshot-note", "end"} {
 		t.Run(step, func(t *testing.T) {
 			w := newWorld(t)
-			w.start()
-			w.repo()
-			task := w.task("Stop")
-			reached, goOn := make(chan struct{}), make(chan struct{})
-			var once sync.Once
-			w.hook = func(s string) {
-				if s == step {
-					once.Do(func() { close(reached); <-goOn })
-				}
-			}
-			r := must(w.RunTask(t.Context(), task.ID))(t)
-			<-reached
-			stopped := make(chan error, 1)
-			go func() { _, err := w.StopRun(t.Context(), r.ID); stopped <- err }()
-			w.untilCancelled(r.ID)
-			close(goOn)
-			if err := <-stopped; err != nil {
-				t.Fatal(err)
-			}
-			got := must(w.Run(t.Context(), r.ID))(t)
+			task, r := w.stopAt(step, func(task board.Task, r board.Run) error { _, err := w.StopRun(t.Context(), r.ID); return err })
 			// A stop that comes when the agent has finished leaves a success be.
-			if got.Status != board.StatusStopped && got.Status != board.StatusDone {
-				t.Fatalf("run is %s: %s", got.Status, got.Cause)
+			if r.Status != board.StatusStopped && r.Status != board.StatusDone {
+				t.Fatalf("run is %s: %s", r.Status, r.Cause)
 			}
-			if w.gateway.alive()+w.sockets.alive()+w.driver.alive() != 0 {
-				t.Fatal("something outlived the stop")
+			if task.Status.Running() || r.Status == board.StatusStopped && !strings.HasPrefix(task.Cause, "stopped by you") {
+				t.Fatalf("task is %s: %s", task.Status, task.Cause)
 			}
-			w.checkTrue()
 		})
+	}
+}
+
+func TestCancelAtEveryStep(t *testing.T) {
+	for _, step := range []string{"job", "execute", "tree", "mint", "prepare", "ready", "events", "wait", "revoke", "snapshot", "snapshot-note", "end"} {
+		t.Run(step, func(t *testing.T) {
+			w := newWorld(t)
+			task, r := w.stopAt(step, func(task board.Task, r board.Run) error { _, err := w.CancelTask(t.Context(), task.ID); return err })
+			if task.Status != board.StatusCancelled || r.Status != board.StatusStopped && r.Status != board.StatusDone {
+				t.Fatalf("task is %s, run is %s: %s", task.Status, r.Status, r.Cause)
+			}
+			if _, err := os.Lstat(filepath.Join(w.data, "trees", task.Attempt.ID)); err == nil {
+				t.Fatal("its tree is left")
+			}
+		})
+	}
+}
+
+// stopAt starts a run, holds it at a step, lets end be told to it there, and
+// returns what there is when end has answered.
+func (w *world) stopAt(step string, end func(board.Task, board.Run) error) (board.Task, board.Run) {
+	w.t.Helper()
+	w.start()
+	w.repo()
+	task := w.task("Stop")
+	reached, goOn := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	w.hook = func(s string) {
+		if s == step {
+			once.Do(func() { close(reached); <-goOn })
+		}
+	}
+	r := must(w.RunTask(w.t.Context(), task.ID))(w.t)
+	<-reached
+	stopped := make(chan error, 1)
+	go func() { stopped <- end(task, r) }()
+	w.untilCancelled(r.ID)
+	close(goOn)
+	if err := <-stopped; err != nil {
+		w.t.Fatal(err)
+	}
+	task, r = w.look(task.ID), must(w.Run(w.t.Context(), r.ID))(w.t)
+	if w.gateway.alive()+w.sockets.alive()+w.driver.alive() != 0 {
+		w.t.Fatal("something outlived the stop")
+	}
+	// Nothing starts it again.
+	other := w.run(w.task("Another").ID)
+	if other.Status != board.StatusReviewing {
+		w.t.Fatalf("the next task is %s: %s", other.Status, other.Cause)
+	}
+	if again := must(w.Run(w.t.Context(), r.ID))(w.t); again.Status != r.Status {
+		w.t.Fatalf("the run was %s and became %s", r.Status, again.Status)
+	}
+	w.checkTrue()
+	return task, r
+}
+
+// A person stops at once, before anything of the run has begun: whatever the
+// moment, what was answered is what is so afterwards.
+func TestStopAndCancelRightAfterRun(t *testing.T) {
+	w := newWorld(t)
+	w.set.MaxRuns = 1
+	w.start()
+	w.repo()
+	for i := range 40 {
+		task := w.task(fmt.Sprint("At once ", i))
+		r := must(w.RunTask(t.Context(), task.ID))(t)
+		if i%2 == 0 {
+			if got, err := w.StopRun(t.Context(), r.ID); board.CodeOf(err) == "run_over" {
+				continue
+			} else if err != nil || got.Status != board.StatusStopped && got.Status != board.StatusDone {
+				t.Fatalf("stop answered %s, %v", got.Status, err)
+			}
+		} else {
+			got := must(w.CancelTask(t.Context(), task.ID))(t)
+			if got.Status != board.StatusCancelled || got.Attempt.Run.Status != board.StatusStopped && got.Attempt.Run.Status != board.StatusDone {
+				t.Fatalf("cancel answered %s, run %s", got.Status, got.Attempt.Run.Status)
+			}
+		}
+	}
+	if w.driver.alive() != 0 {
+		t.Fatal("a sandbox is alive")
+	}
+	w.checkTrue()
+}
+
+// What an earlier version left behind: a run that waits for a task that is closed.
+func TestRunOfAClosedTaskIsNeverStarted(t *testing.T) {
+	w := newWorld(t).start()
+	w.repo()
+	started := make(chan struct{}, 1)
+	w.driver.agent = hangs(started)
+	w.set.MaxRuns = 1
+	w.stop()
+	w.start()
+	first := must(w.RunTask(t.Context(), w.task("First").ID))(t)
+	<-started
+	task := w.task("Closed")
+	r := must(w.RunTask(t.Context(), task.ID))(t)
+	w.sql(`UPDATE tasks SET status = 'cancelled' WHERE number = 2`)
+	must(w.StopRun(t.Context(), first.ID))(t)
+	w.driver.agent = edits(nil)
+	if other := w.run(w.task("Third").ID); other.Status != board.StatusReviewing {
+		t.Fatalf("the next task is %s: %s", other.Status, other.Cause)
+	}
+	if got := must(w.Run(t.Context(), r.ID))(t); got.Status != board.StatusQueued {
+		t.Fatalf("the run of a closed task is %s", got.Status)
+	}
+	w.stop()
+	w.start()
+	if got := must(w.Run(t.Context(), r.ID))(t); got.Status != board.StatusStopped {
+		t.Fatalf("after a start the run of a closed task is %s", got.Status)
 	}
 }
 

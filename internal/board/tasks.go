@@ -317,6 +317,7 @@ func (s *Service) CancelTask(ctx context.Context, key string) (Task, error) {
 	if err := s.halt(ctx, t); err != nil {
 		return Task{}, err
 	}
+	ctx = context.WithoutCancel(ctx) // half a cancellation helps nobody
 	if err := s.change(ctx, func(c *change) error {
 		return c.setStatus(ctx, t.ID, StatusCancelled, "cancelled by you", "")
 	}); err != nil {
@@ -340,6 +341,7 @@ func (s *Service) DeleteTask(ctx context.Context, key string) error {
 	if err := s.halt(ctx, t); err != nil {
 		return err
 	}
+	ctx = context.WithoutCancel(ctx)
 	s.discardTrees(ctx, t.ID)
 	s.releaseHolds(ctx, t)
 	return wrap("delete task", s.change(ctx, func(c *change) error {

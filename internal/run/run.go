@@ -131,7 +131,8 @@ var errOverdue = errors.New("the stage's time limit")
 var ErrShutdown = errors.New("the host was shut down")
 
 const (
-	readyTimeout    = time.Minute     // from start to the ready line
+	readyTimeout    = time.Minute // from start to the ready line
+	mintTimeout     = 30 * time.Second
 	stopGrace       = 5 * time.Second // between TERM and KILL
 	snapshotTimeout = 15 * time.Minute
 	cleanTimeout    = 2 * time.Minute // for what must happen although the run was stopped

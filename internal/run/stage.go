@@ -28,7 +28,7 @@ func (x *execution) inSandbox(ctx context.Context, st workflow.Stage, policy san
 		return failed("making the socket directory: %v", err)
 	}
 	x.step("mint")
-	minted, err := x.Gateway.Mint(ctx, x.mintRequest(st, gatewayDir))
+	minted, err := x.mint(ctx, x.mintRequest(st, gatewayDir))
 	if err != nil {
 		return failed("the gateway gave no session: %v", err)
 	}
@@ -46,6 +46,17 @@ func (x *execution) inSandbox(ctx context.Context, st workflow.Stage, policy san
 		return failed("the sandbox was refused: %v", err)
 	}
 	return x.useSandbox(ctx, st, spec)
+}
+
+// mint gets a session unless ctx has ended. A stop does not interrupt it: an
+// answer that nobody waited for would leave a session that nobody revokes.
+func (x *execution) mint(ctx context.Context, r gatewayapi.MintRequest) (gatewayapi.MintResponse, error) {
+	if err := ctx.Err(); err != nil {
+		return gatewayapi.MintResponse{}, err
+	}
+	ctx, cancel := detached(ctx, mintTimeout)
+	defer cancel()
+	return x.Gateway.Mint(ctx, r)
 }
 
 func (x *execution) mintRequest(st workflow.Stage, dir string) gatewayapi.MintRequest {
