@@ -5,20 +5,17 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-)
 
-// Identities used when the host runs as root. A normal user's sandboxes and
-// services run as that user instead.
-const (
-	sandboxUID = 65532 // owner of trees and sandboxes
-	gatewayUID = 65531 // the gateway's container
-	sharedGID  = 65530 // may use the sockets of a sandbox
+	"moeca/internal/sandbox"
 )
 
 // Identity says which uid and gid sandboxes and the gateway's container use.
+// As root they are those of package sandbox: a sandbox gets the group of the
+// sockets in addition, and only one that has sockets does. A normal user's
+// sandboxes and services run as that user.
 type Identity struct {
 	SandboxUID, SandboxGID int
-	GatewayUID, GatewayGID int
+	GatewayUID, GatewayGID int // GatewayGID is the group of the sockets
 	Root                   bool
 }
 
@@ -27,7 +24,7 @@ func identity() Identity {
 	if uid := os.Getuid(); uid != 0 {
 		return Identity{uid, os.Getgid(), uid, os.Getgid(), false}
 	}
-	return Identity{sandboxUID, sharedGID, gatewayUID, sharedGID, true}
+	return Identity{sandbox.UserUID, sandbox.UserGID, sandbox.GatewayUID, sandbox.SocketGID, true}
 }
 
 // Runtime is the directory of sockets.
@@ -85,7 +82,7 @@ func (r *Runtime) Make(id string) (hostDir, gatewayDir string, err error) {
 	if r.id.Root {
 		mode = 0o770
 	}
-	if err := r.mkdir(name, mode, r.id.SandboxUID, r.id.SandboxGID); err != nil {
+	if err := r.mkdir(name, mode, r.id.SandboxUID, r.id.GatewayGID); err != nil {
 		return "", "", err
 	}
 	dir := r.Join(name)
