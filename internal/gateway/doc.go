@@ -12,11 +12,12 @@
 // # One request
 //
 //	gates in order (chain.go)       → the first denial answers, and is a row
-//	reserve the budget              → 402, a row
+//	reserve every budget (spend.go) → 402, a row
 //	queue the intent row            → the log cannot be written: 503, nothing is sent
-//	wait for the row to be durable  → before egress for writes; else the upstream
-//	                                  works meanwhile and the wait is before the
-//	                                  first answered byte
+//	wait for the row to be durable  → before egress for writes, for what acts at the
+//	                                  provider, and under a budget that outlives the
+//	                                  session; else the upstream works meanwhile and
+//	                                  the wait is before the first answered byte
 //	strip, inject (inject.go)       → ReverseProxy.Rewrite, after hop-by-hop removal
 //	forward (forward.go)            → guarded dialer, no proxy, no redirect followed
 //	scrub, measure, capture         → frame by frame (answer.go)
@@ -32,8 +33,11 @@
 //     upstream are dropped for that reason.
 //   - I4 rows take their attribution from the session and nothing else.
 //   - I5 what errs, panics or cannot be parsed is refused.
-//   - I6 a call is reserved at its upper bound and settled at what the answer
-//     says it cost; at the whole reservation when it does not say.
+//   - I6 a call is reserved at its upper bound, in tokens and money, on every
+//     budget it belongs to or on none, and settled at what the answer says it
+//     cost; at the whole reservation when it does not say. A stream that exceeds
+//     its reservation is cut between two frames (cut.go). What outlives the
+//     process is read back from the log when it starts (restore.go).
 //   - each denial is exactly one row that names the gate; each intent has
 //     exactly one outcome.
 //

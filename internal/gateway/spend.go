@@ -211,11 +211,17 @@ func (g *Gateway) openBudgets(s session.Session) {
 		own.Tokens = g.limits.SessionTokens
 	}
 	g.ledger.Open(s.ID, own)
-	if b := s.Scope.RunBudget; b != nil {
-		g.ledger.Limit(budget.Run, s.Scope.Run, limitOf(*b))
+	g.limitShared(s.Scope)
+}
+
+// limitShared sets the limits of the run and the task of a session; the latest
+// that names one counts.
+func (g *Gateway) limitShared(s session.Scope) {
+	if s.RunBudget != nil {
+		g.ledger.Limit(budget.Run, s.Run, limitOf(*s.RunBudget))
 	}
-	if b := s.Scope.TaskBudget; b != nil {
-		g.ledger.Limit(budget.Task, s.Scope.Task, limitOf(*b))
+	if s.TaskBudget != nil {
+		g.ledger.Limit(budget.Task, s.Task, limitOf(*s.TaskBudget))
 	}
 }
 

@@ -35,6 +35,7 @@ import (
 	"moeca/internal/gateway"
 	"moeca/internal/gateway/gatewayapi"
 	"moeca/internal/gateway/policy"
+	"moeca/internal/gateway/price"
 	"moeca/internal/gateway/upstream"
 	"moeca/internal/session"
 )
@@ -78,6 +79,7 @@ func New(o Options) http.Handler {
 	mux.HandleFunc("GET /v1/providers/{name}/models", s.listModels)
 	mux.HandleFunc("POST /v1/providers/{name}/test", s.test)
 	s.policyRoutes(mux)
+	s.budgetRoutes(mux)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.answers.refuse(w, r, http.StatusNotFound, "no-endpoint", "there is no such endpoint")
 	})
@@ -242,6 +244,10 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		s.answers.refuse(w, r, http.StatusBadRequest, "invalid-provider", err.Error())
 	case errors.Is(err, policy.ErrInvalid):
 		s.answers.refuse(w, r, http.StatusBadRequest, "invalid-policy", err.Error())
+	case errors.Is(err, gateway.ErrBudget):
+		s.answers.refuse(w, r, http.StatusBadRequest, "invalid-budget", err.Error())
+	case errors.Is(err, price.ErrInvalid):
+		s.answers.refuse(w, r, http.StatusBadRequest, "invalid-price", err.Error())
 	case errors.Is(err, session.ErrScope):
 		s.answers.refuse(w, r, http.StatusBadRequest, "invalid-scope", err.Error())
 	case errors.Is(err, gateway.ErrSocketDir):

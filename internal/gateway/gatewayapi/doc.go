@@ -13,6 +13,10 @@
 //	PATCH  /v1/providers/{name}         ProviderPatch → Provider
 //	DELETE /v1/providers/{name}         204
 //	PUT    /v1/providers/{name}/secret  SecretPut → 204
+//	GET    /v1/budgets                  []BudgetState
+//	PUT    /v1/budgets                  BudgetPut → []BudgetState
+//	GET    /v1/prices                   Prices
+//	PATCH  /v1/prices                   PricePatch → Prices
 //
 // Append listener (another Unix socket, other credentials):
 //

@@ -26,6 +26,7 @@ import (
 	"moeca/internal/gateway/gate"
 	"moeca/internal/gateway/gatewayapi"
 	"moeca/internal/gateway/policy"
+	"moeca/internal/gateway/price"
 	"moeca/internal/gateway/upstream"
 	"moeca/internal/netguard"
 	"moeca/internal/session"
@@ -106,10 +107,18 @@ func (p *parts) run(ctx context.Context) error {
 	if err := p.firstUpstreams(); err != nil {
 		return err
 	}
+	prices, err := price.NewTable()
+	if err != nil {
+		return err
+	}
 	p.gateway = gateway.New(gateway.Options{
-		Log: gateway.AuditLog{Log: p.log}, Sessions: p.sessions, Upstreams: p.upstreams, Guard: guard, Policies: p.policies, Denied: denied,
+		Prices: prices,
+		Log:    gateway.AuditLog{Log: p.log}, Sessions: p.sessions, Upstreams: p.upstreams, Guard: guard, Policies: p.policies, Denied: denied,
 		Limits: c.Limits, SocketGID: c.SocketGID, SocketTop: c.SocketTop, Published: c.Published, Logger: p.logger,
 	})
+	if err := p.restore(); err != nil {
+		return err
+	}
 	adminListener, err := bindOwn(c.AdminSocket)
 	if err != nil {
 		return err
@@ -131,6 +140,21 @@ func (p *parts) run(ctx context.Context) error {
 		return err
 	}
 	return p.serve(ctx, adminListener, appendListener)
+}
+
+// restore reads the log once from its beginning: budgets, limits and prices live
+// in it and nowhere else.
+func (p *parts) restore() error {
+	r, err := audit.OpenReader(p.config.auditDir())
+	if err != nil {
+		return fmt.Errorf("gateway: restore budgets: %w", err)
+	}
+	defer r.Close()
+	last, err := r.Refresh()
+	if err != nil {
+		return fmt.Errorf("gateway: restore budgets: %w", err)
+	}
+	return p.gateway.Restore(r.Range(1, last))
 }
 
 // serve runs all listeners until ctx ends, the parent is gone or one fails.

@@ -1,0 +1,138 @@
+package gateway
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+
+	"moeca/internal/audit"
+	"moeca/internal/gateway/budget"
+	"moeca/internal/gateway/gatewayapi"
+	"moeca/internal/gateway/price"
+	"moeca/internal/gateway/upstream"
+	"moeca/internal/session"
+)
+
+// Actions of admin rows that a start reads back.
+const (
+	ActionBudget = "budget.set"
+	ActionPrices = "price.patch"
+)
+
+// ErrBudget is wrapped by refusals of a budget.
+var ErrBudget = errors.New("gateway: budget refused")
+
+// Restore puts back from the log what must outlive this process: what was drawn
+// on the budgets of runs, tasks, days and providers, their limits, and changes of
+// prices. The rows are all there are, in order; nobody is served before it
+// returned. A call without an outcome counts as its whole reservation.
+func (g *Gateway) Restore(rows iter.Seq2[audit.Record, error]) error {
+	var calls audit.Spending
+	for r, err := range rows {
+		if err != nil {
+			return fmt.Errorf("gateway: restore budgets: %w", err)
+		}
+		if intent, spent, ended := calls.Add(r); ended {
+			g.ledger.Book(whoOf(intent), budget.Amount(spent))
+		}
+		if err := g.restoreRow(r); err != nil {
+			g.o.Logger.Warn("a change in the log does not fit any more", "row", r.Seq, "error", err)
+		}
+	}
+	for intent, spent := range calls.Open() {
+		g.ledger.Book(whoOf(intent), budget.Amount(spent))
+	}
+	return nil
+}
+
+func whoOf(intent audit.Record) budget.Who {
+	a := intent.Attribution
+	return budget.Who{Session: a.Session, Run: a.Run, Task: a.Task, Provider: intent.Upstream, At: intent.Time}
+}
+
+// restoreRow makes a change again that an admin row of this zone says was made.
+func (g *Gateway) restoreRow(r audit.Record) error {
+	if r.Kind != audit.KindAdmin || r.Source != audit.SourceGateway {
+		return nil
+	}
+	switch action, _ := r.Attr("action"); action {
+	case "session.mint":
+		var mint struct{ Scope session.Scope }
+		if err := json.Unmarshal(r.Detail, &mint); err != nil {
+			return err
+		}
+		g.limitShared(mint.Scope)
+	case ActionBudget:
+		var put gatewayapi.BudgetPut
+		if err := json.Unmarshal(r.Detail, &put); err != nil {
+			return err
+		}
+		apply, err := g.PlanBudget(put)
+		if err != nil {
+			return err
+		}
+		apply()
+	case ActionPrices:
+		var patch gatewayapi.PricePatch
+		if err := json.Unmarshal(r.Detail, &patch); err != nil {
+			return err
+		}
+		c, err := g.o.Prices.Plan(patch)
+		if err != nil {
+			return err
+		}
+		c.Apply()
+	}
+	return nil
+}
+
+// Prices is the price table.
+func (g *Gateway) Prices() *price.Table { return g.o.Prices }
+
+// PlanBudget checks a limit of a day or a provider and returns what sets it.
+func (g *Gateway) PlanBudget(put gatewayapi.BudgetPut) (apply func(), err error) {
+	switch put.Scope {
+	case gatewayapi.BudgetDay:
+		if put.ID != "" {
+			return nil, fmt.Errorf("%w: the budget of a day is for all providers; leave the id out", ErrBudget)
+		}
+	case gatewayapi.BudgetProvider:
+		if err := upstream.CheckName(put.ID); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrBudget, err)
+		}
+	default:
+		return nil, fmt.Errorf("%w: the scope is day or provider; those of a run or a task come with its sessions", ErrBudget)
+	}
+	return func() { g.ledger.Limit(budget.Scope(put.Scope), put.ID, limitOf(put.Budget)) }, nil
+}
+
+// Budgets lists the budgets that outlive a session.
+func (g *Gateway) Budgets() []gatewayapi.BudgetState {
+	states := g.ledger.States(g.o.Now())
+	out := make([]gatewayapi.BudgetState, 0, len(states))
+	for _, s := range states {
+		out = append(out, gatewayapi.BudgetState{
+			Scope: string(s.Scope), ID: s.ID, Day: s.Day, Limit: limitShown(s.Limit),
+			Spent: session.Budget{Tokens: s.Spent.Tokens, CostNano: s.Spent.Cost}, Reserved: session.Budget{Tokens: s.Reserved.Tokens, CostNano: s.Reserved.Cost},
+		})
+	}
+	return out
+}
+
+// limitShown is limitOf the other way round.
+func limitShown(limit budget.Amount) *session.Budget {
+	shown := func(n int64) int64 {
+		switch n {
+		case budget.Unlimited:
+			return 0
+		case 0:
+			return -1
+		}
+		return n
+	}
+	if limit.Tokens == budget.Unlimited && limit.Cost == budget.Unlimited {
+		return nil
+	}
+	return &session.Budget{Tokens: shown(limit.Tokens), CostNano: shown(limit.Cost)}
+}
