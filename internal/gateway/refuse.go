@@ -32,6 +32,9 @@ const (
 func (x *exchange) refuse(d gate.Decision) {
 	if err := x.recordRefusal(d); err != nil {
 		d = x.g.logDown(err)
+	} else if report, ok := x.pushReport(d); ok {
+		x.write(http.StatusOK, receivePackResult, report)
+		return
 	}
 	x.writeError(d)
 }
@@ -54,13 +57,17 @@ func (g *Gateway) logDown(err error) gate.Decision {
 // writeError answers in the shape the caller's client understands.
 func (x *exchange) writeError(d gate.Decision) {
 	contentType, body := errorAnswer(x.kind(), d)
+	if d.RetryAfter > 0 {
+		x.w.Header().Set("Retry-After", strconv.FormatInt(gate.RetrySeconds(d.RetryAfter), 10))
+	}
+	x.write(d.Status, contentType, body)
+}
+
+func (x *exchange) write(status int, contentType string, body []byte) {
 	h := x.w.Header()
 	h.Set("Content-Type", contentType)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
-	if d.RetryAfter > 0 {
-		h.Set("Retry-After", strconv.FormatInt(gate.RetrySeconds(d.RetryAfter), 10))
-	}
-	x.w.WriteHeader(d.Status)
+	x.w.WriteHeader(status)
 	_, _ = x.w.Write(body)
 }
