@@ -121,23 +121,41 @@ func keys(doc gjson.Result) (by map[string]gjson.Result, ok bool) {
 
 // tooDeep counts brackets outside strings, before any recursive reader runs.
 func tooDeep(body []byte, limit int) bool {
-	depth, quoted := 0, false
+	depth := 0
 	for i := 0; i < len(body); i++ {
-		switch c := body[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
+		switch body[i] {
+		case '"':
+			i = stringEnd(body, i+1)
+		case '{', '[':
 			if depth++; depth > limit {
 				return true
 			}
-		case c == '}' || c == ']':
+		case '}', ']':
 			depth--
 		}
 	}
 	return false
+}
+
+// stringEnd is the place of the quote that ends the string whose inside begins
+// at i, or the end of the body. Most of a body is inside strings, so it is
+// skipped and not walked; the next quote is looked for once.
+func stringEnd(body []byte, i int) int {
+	for quote := -1; i < len(body); {
+		if quote < i {
+			n := bytes.IndexByte(body[i:], '"')
+			if n < 0 {
+				return len(body)
+			}
+			quote = i + n
+		}
+		escape := bytes.IndexByte(body[i:quote], '\\')
+		if escape < 0 {
+			return quote
+		}
+		i += escape + 2
+	}
+	return len(body)
 }
 
 // hosted is what a call asks the provider to run.
