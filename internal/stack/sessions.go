@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strconv"
 	"sync"
 	"time"
 
@@ -36,9 +35,9 @@ type sessions struct {
 type liveSession struct {
 	request gatewayapi.MintRequest
 	expires time.Time
-	id      string // as the running gateway knows it; empty after a failed mint
-	from    int64  // row after which this id's rows are
-	spent   int64  // tokens, under earlier ids
+	id      string      // as the running gateway knows it; empty after a failed mint
+	from    int64       // row after which this id's rows are
+	spent   audit.Spend // under earlier ids
 }
 
 // Mint implements run.Gateway.
@@ -74,7 +73,8 @@ func (s *sessions) Revoke(ctx context.Context, first string) (gatewayapi.Revoked
 		out.Tokens, out.Cost = r.Tokens, r.Cost
 	}
 	delete(s.live, first)
-	out.Tokens += l.spent
+	out.Tokens += l.spent.Tokens
+	out.Cost += l.spent.Cost
 	return out, nil
 }
 
@@ -125,17 +125,22 @@ func (s *sessions) renew(ctx context.Context, l *liveSession, last int64) error 
 	if err != nil {
 		return err
 	}
-	l.spent += used
+	l.spent.Tokens += used.Tokens
+	l.spent.Cost += used.Cost
 	r := l.request
 	ttl := l.expires.Sub(s.now())
 	if r.TTL = int64(ttl / time.Second); r.TTL <= 0 {
 		return errSpent
 	}
-	if r.Scope.Budget.Tokens > 0 {
-		if r.Scope.Budget.Tokens -= l.spent; r.Scope.Budget.Tokens <= 0 {
-			return errSpent
-		}
+	if r.Scope.Budget.Tokens == 0 {
+		r.Scope.Budget.Tokens = gatewayapi.DefaultSessionTokens
 	}
+	tokens, enough := left(r.Scope.Budget.Tokens, l.spent.Tokens)
+	cost, enoughMoney := left(r.Scope.Budget.CostNano, l.spent.Cost)
+	if !enough || !enoughMoney {
+		return errSpent
+	}
+	r.Scope.Budget = session.Budget{Tokens: tokens, CostNano: cost}
 	m, err := s.admin.Mint(ctx, r)
 	if err != nil {
 		return err
@@ -144,42 +149,36 @@ func (s *sessions) renew(ctx context.Context, l *liveSession, last int64) error 
 	return nil
 }
 
-// spentBy adds up what the log says a session spent: the usage of each request
-// that ended with a known one, the whole reservation of every other (I6).
-func (s *sessions) spentBy(id string, from, to int64) (int64, error) {
-	reserved := map[int64]int64{}
-	var spent int64
+// left is a bound less what was spent; a bound that is none or nothing stays.
+func left(bound, spent int64) (rest int64, enough bool) {
+	if bound <= 0 {
+		return bound, true
+	}
+	return bound - spent, bound > spent
+}
+
+// spentBy adds up what the log says a session spent: what each call drew that
+// ended, the whole reservation of every other (I6).
+func (s *sessions) spentBy(id string, from, to int64) (spent audit.Spend, err error) {
+	var calls audit.Spending
+	add := func(one audit.Spend) {
+		spent.Tokens += one.Tokens
+		spent.Cost += one.Cost
+	}
 	for seq := from + 1; seq <= to; seq++ {
 		rec, _, err := s.log.At(seq)
 		if err != nil {
-			return 0, err
+			return spent, err
 		}
 		if rec.Attribution.Session != id {
 			continue
 		}
-		switch rec.Kind {
-		case audit.KindIntent:
-			amount, _ := strconv.ParseInt(attr(rec, "reserved"), 10, 64) // absent: nothing was reserved
-			reserved[rec.Seq] = amount
-		case audit.KindOutcome:
-			if attr(rec, "usage") != "unknown" && rec.Result != audit.ResultUnknown {
-				u := rec.Usage
-				spent += u.Input + u.Output + u.CacheRead + u.CacheWrite5m + u.CacheWrite1h
-				delete(reserved, rec.Ref)
-			}
+		if _, one, ended := calls.Add(rec); ended {
+			add(one)
 		}
 	}
-	for _, amount := range reserved {
-		spent += amount
+	for _, one := range calls.Open() {
+		add(one)
 	}
 	return spent, nil
-}
-
-func attr(rec audit.Record, key string) string {
-	for _, a := range rec.Attrs {
-		if a.Key == key {
-			return a.Value
-		}
-	}
-	return ""
 }

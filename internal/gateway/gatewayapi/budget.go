@@ -17,6 +17,9 @@ const (
 	BudgetTask     = "task"
 )
 
+// DefaultSessionTokens is the budget of a session whose scope names none.
+const DefaultSessionTokens = 2_000_000
+
 // BudgetPut is the body of PUT /v1/budgets: the limit of a day over all
 // providers, or of one provider per day. Zero in a field of the budget is no
 // limit; negative is nothing at all.
