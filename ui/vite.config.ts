@@ -45,7 +45,11 @@ export default defineConfig({
               name: 'vendor',
               test: /node_modules\/(react|react-dom|scheduler|zustand|clsx|class-variance-authority|i18next|react-i18next|openapi-fetch|@floating-ui|@tanstack)\//,
             },
-            { name: 'shared', test: /src\/(components|store|domain)\// },
+            // What only a later screen uses goes with that screen.
+            {
+              name: 'shared',
+              test: /src\/(components|store|domain)\/(?!(diff|log|audit|approve|argv|viewed|draft|Dialog|Field)\.)/,
+            },
           ],
         },
       },

@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { addTasks } from '../test/stub/bulk'
-import { type Stub, startStub } from '../test/stub/server'
+import { addReviewed, addTasks } from '../test/stub/bulk'
+import { approve, type Stub, startStub } from '../test/stub/server'
 import { chromiumMissing, launch, open, type Session, shot, violations } from './browser'
 
 // What a real host cannot be brought to show quickly: thousands of tasks, a
@@ -125,6 +125,23 @@ describe.skipIf(missing !== null)(`screens against the stub (${missing ?? 'chrom
     await page.context().setOffline(false)
     await page.getByText('live', { exact: true }).waitFor()
     await page.getByRole('region', { name: 'Inbox' }).getByText('2', { exact: true }).waitFor()
+  })
+
+  it('offers approval again when the target moved after one', async () => {
+    const task = addReviewed(stub.state)
+    approve(stub.state, task)
+    stub.state.moveTarget()
+    await start()
+    await page.getByRole('article').first().waitFor()
+    await page.goto(new URL(`/tasks/${task.id}?tab=review`, stub.url).href)
+    await page.getByText('does not count any more').waitFor()
+    await page.getByText('Changed since: Target main and Result tree.').waitFor()
+    await page.getByRole('checkbox', { name: /No CI gate/ }).check()
+    expect(await violations(page)).toEqual([])
+    await shot(page, 'stale-approval')
+    await page.getByRole('button', { name: 'Approve and merge' }).click()
+    await page.getByText('Merged into main').first().waitFor()
+    expect(session.complaints).toEqual([])
   })
 
   it('opens a task by its address, as a page', async () => {

@@ -78,7 +78,7 @@ export function makeReview(over: Partial<Review>): Review {
       started: null,
       ended: null,
     },
-    approval: null,
+    approved: { state: 'none' },
     canApprove: true,
     blockers: [],
     acks: [],

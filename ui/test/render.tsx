@@ -1,4 +1,10 @@
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import {
+  createMemoryHistory,
+  createRootRoute,
+  createRouter,
+  RouterProvider,
+} from '@tanstack/react-router'
 import { render } from '@testing-library/react'
 import i18next from 'i18next'
 import { Tooltip } from 'radix-ui'
@@ -9,11 +15,20 @@ import { startI18n } from '../src/i18n'
 export async function show(element: ReactElement) {
   if (!i18next.isInitialized) await startI18n('en')
   const queries = new QueryClient({ defaultOptions: { queries: { retry: false } } })
-  return render(
+  const wrap = (inner: ReactElement) => (
     <QueryClientProvider client={queries}>
-      <Tooltip.Provider>{element}</Tooltip.Provider>
-    </QueryClientProvider>,
+      <Tooltip.Provider>{inner}</Tooltip.Provider>
+    </QueryClientProvider>
   )
+  return { ...render(wrap(element)), wrap }
+}
+
+/** The same inside a router whose every address shows the element. */
+export async function showRouted(element: ReactElement) {
+  const route = createRootRoute({ component: () => element })
+  const router = createRouter({ routeTree: route, history: createMemoryHistory() })
+  await router.load()
+  return show(<RouterProvider router={router as never} />)
 }
 
 export type Call = { method: string; path: string; body: unknown; bearer: string }

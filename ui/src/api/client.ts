@@ -1,6 +1,6 @@
 import createClient, { type Middleware } from 'openapi-fetch'
 import { toProblem, Unreachable } from './problem'
-import type { paths } from './schema'
+import type { components, paths } from './schema'
 import { markDead, token } from './session'
 
 const withBearer: Middleware = {
@@ -18,7 +18,24 @@ const withBearer: Middleware = {
   },
 }
 
-export const api = createClient<paths>({
+type Schemas = components['schemas']
+type Landing = {
+  '/api/tasks/{id}/approve-and-merge': {
+    post: {
+      parameters: { path: { id: string } }
+      requestBody: { content: { 'application/json': Schemas['ApproveRequest'] } }
+      responses: {
+        200: {
+          content: {
+            'application/json': { approval: Schemas['Approval']; merged: Schemas['Merged'] }
+          }
+        }
+      }
+    }
+  }
+}
+
+export const api = createClient<paths & Landing>({
   baseUrl: window.location.origin,
   fetch: (request: Request) => globalThis.fetch(request),
 })

@@ -3,6 +3,7 @@ import { type ActionId, hasResult } from '@/domain/actions'
 import type { RepoId, Review, Task, TaskId } from '@/domain/model'
 import { api, settle, unwrap } from './client'
 import { reposKey } from './repos'
+import type { components } from './schema'
 import { toReview, toTask } from './wire'
 
 export const tasksKey = ['tasks'] as const
@@ -161,32 +162,28 @@ function perform(task: Task, action: Exclude<ActionId, 'review'>): Promise<void>
 
 export type Landed = { commit: string; seq: number; note: string }
 
-/** One button, two records: the approval of what was shown, then the merge. */
+type Merged = components['schemas']['Merged']
+
+/** One request, two records: the approval of what was shown, and the merge. */
+async function land(id: TaskId, bound: Landing): Promise<Merged> {
+  const { review, acks, unviewed } = bound
+  const params = { path: { id } }
+  // An approval that still holds is not given a second time.
+  if (review.approved.state === 'holds') {
+    return unwrap(api.POST('/api/tasks/{id}/merge', { params }))
+  }
+  const { head, targetOid, resultTree } = review.preview
+  const body = { head, target_oid: targetOid, result_tree: resultTree, acks, unviewed }
+  return (await unwrap(api.POST('/api/tasks/{id}/approve-and-merge', { params, body }))).merged
+}
+
+type Landing = { review: Review; acks: string[]; unviewed: string[] }
+
 export function useApproveAndMerge(id: TaskId) {
   const queries = useQueryClient()
-  const params = { path: { id } }
   return useMutation({
-    mutationFn: async (bound: {
-      review: Review
-      acks: string[]
-      unviewed: string[]
-    }): Promise<Landed> => {
-      const { review, acks, unviewed } = bound
-      if (review.approval === null) {
-        await unwrap(
-          api.POST('/api/tasks/{id}/approve', {
-            params,
-            body: {
-              head: review.preview.head,
-              target_oid: review.preview.targetOid,
-              result_tree: review.preview.resultTree,
-              acks,
-              unviewed,
-            },
-          }),
-        )
-      }
-      const merged = await unwrap(api.POST('/api/tasks/{id}/merge', { params }))
+    mutationFn: async (bound: Landing): Promise<Landed> => {
+      const merged = await land(id, bound)
       return { commit: merged.commit, seq: merged.audit_seq, note: merged.note ?? '' }
     },
     onSettled: () => refreshTask(queries, id),

@@ -1,5 +1,6 @@
 import {
   type Approval,
+  type Approved,
   type Attempt,
   type CI,
   ciStates,
@@ -133,11 +134,42 @@ function toCI(wire: Wire['CI']): CI {
   }
 }
 
+/** The signed statement is JSON of its own; what is not there stays empty. */
 function toApproval(wire: Wire['Approval']): Approval {
-  return { id: wire.id, seq: wire.audit_seq, at: at(wire.at) }
+  const source = wire.statement
+  const text = (key: string): string => {
+    const value: unknown =
+      typeof source === 'object' && source !== null ? Reflect.get(source, key) : ''
+    return typeof value === 'string' ? value : ''
+  }
+  return {
+    id: wire.id,
+    seq: wire.audit_seq,
+    at: at(wire.at),
+    bound: {
+      head: text('head'),
+      target: text('target'),
+      targetOid: text('target_oid'),
+      resultTree: text('result_tree'),
+      gateHash: text('gate_hash'),
+      ciState: oneOf(ciStates, text('ci_state'), 'none'),
+      logHead: text('log_head'),
+    },
+  }
 }
 
-export function toReview(wire: Wire['Review']): Review {
+type WireReview = Wire['Review'] & { approval_stale?: boolean; approval_stale_reason?: string }
+
+export function toApproved(
+  wire: Pick<WireReview, 'approval' | 'approval_stale' | 'approval_stale_reason'>,
+): Approved {
+  if (!wire.approval) return { state: 'none' }
+  const approval = toApproval(wire.approval)
+  if (!wire.approval_stale) return { state: 'holds', approval }
+  return { state: 'stale', approval, reason: wire.approval_stale_reason ?? '' }
+}
+
+export function toReview(wire: WireReview): Review {
   const preview = wire.preview
   return {
     preview: {
@@ -152,7 +184,7 @@ export function toReview(wire: Wire['Review']): Review {
       upToDate: preview.up_to_date,
     },
     ci: toCI(wire.ci),
-    approval: wire.approval ? toApproval(wire.approval) : null,
+    approved: toApproved(wire),
     canApprove: wire.can_approve,
     blockers: (wire.blockers ?? []).map(({ code, message }) => ({ code, message })),
     acks: wire.needs_acks ?? [],

@@ -1,4 +1,4 @@
-import type { Blocker, Review } from './model'
+import type { Blocker, Bound, Review } from './model'
 
 /** One reason why "Approve and merge" is disabled. */
 export type Reason =
@@ -23,6 +23,29 @@ export function approveState(review: Review, acked: ReadonlySet<string>): Approv
   }
   const warnings = warningsOf(review)
   return reasons.length === 0 ? { enabled: true, warnings } : { enabled: false, reasons, warnings }
+}
+
+/** What an approval given now would bind. */
+export function boundNow(review: Review): Bound {
+  const { preview, ci } = review
+  return {
+    head: preview.head,
+    target: preview.target,
+    targetOid: preview.targetOid,
+    resultTree: preview.resultTree,
+    gateHash: ci.gateHash,
+    ciState: ci.state,
+    logHead: review.logHead,
+  }
+}
+
+/** The log grows by itself and each row has its place: it makes nothing stale. */
+const binding = ['head', 'target', 'targetOid', 'resultTree', 'gateHash', 'ciState'] as const
+export type Moved = (typeof binding)[number]
+
+/** What is no longer as it was approved. */
+export function moved(then: Bound, now: Bound): Moved[] {
+  return binding.filter((what) => then[what] !== now[what])
 }
 
 function blockersOf(review: Review): Blocker[] {

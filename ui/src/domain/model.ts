@@ -151,12 +151,32 @@ type Preview = {
 
 export type Blocker = { code: string; message: string }
 
-export type Approval = { id: string; seq: number; at: Date }
+/** The objects an approval is about. */
+export type Bound = {
+  head: string
+  target: string
+  targetOid: string
+  resultTree: string
+  gateHash: string
+  ciState: CIState
+  logHead: string
+}
+
+export type Approval = { id: string; seq: number; at: Date; bound: Bound }
+
+/**
+ * What was approved before: nothing; something that still holds, so that only
+ * the merge is missing; or something that moved since, which counts as nothing.
+ */
+export type Approved =
+  | { state: 'none' }
+  | { state: 'holds'; approval: Approval }
+  | { state: 'stale'; approval: Approval; reason: string }
 
 export type Review = {
   preview: Preview
   ci: CI
-  approval: Approval | null
+  approved: Approved
   canApprove: boolean
   blockers: Blocker[]
   acks: string[]

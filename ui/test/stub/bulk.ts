@@ -1,7 +1,8 @@
 import type { components } from '../../src/api/schema'
-import type { State } from './state'
+import { oid, type State } from './state'
 
-type Task = components['schemas']['Task']
+type Wire = components['schemas']
+type Task = Wire['Task']
 
 const titles = [
   'Rename the configuration loader and everything that imports it, including documentation, tests and the generated client, without changing behaviour',
@@ -62,4 +63,25 @@ export function addTasks(state: State, count: number): void {
     state.tasks.push(task)
     if (count < 100) state.emit('tasks', 'task.changed', task.id)
   }
+}
+
+/** One task in review, with a diff of its own where one is given. */
+export function addReviewed(state: State, set?: Wire['Set']): Task {
+  addTasks(state, 1)
+  const task = state.tasks.at(-1)
+  if (task === undefined) throw new Error('stub: no task')
+  const attempt = {
+    id: `a-${task.id}`,
+    task_id: task.id,
+    number: 1,
+    branch: `moeca/${task.id}-1`,
+    base_oid: oid('target'),
+    target_oid: oid('target'),
+    head_oid: oid(`${task.id}head`),
+    summary: 'Done, with a summary that says more than anybody wants to read at once.',
+  }
+  const files = set?.files?.length ?? 4
+  state.touch(task, { status: 'reviewing', column: 'needs_you', attempt, files })
+  if (set !== undefined) state.diffs.set(task.id, set)
+  return task
 }

@@ -127,8 +127,8 @@ export async function playCI(state: State, task: Wire['Task']): Promise<void> {
   await pause(400)
   state.ci.set(task.id, {
     state: 'passed',
-    result_tree: oid(`${task.id}tree`),
-    target_oid: oid('target'),
+    result_tree: state.resultTree(task),
+    target_oid: state.target,
     head: task.attempt?.head_oid ?? '',
     gate_hash: oid('gate'),
     image_digest: `sha256:${oid('image')}`,
@@ -148,7 +148,23 @@ export async function playCI(state: State, task: Wire['Task']): Promise<void> {
   state.touch(task, { ci: 'passed', next_action: 'approve' })
 }
 
-export function diffOf(): Wire['Set'] {
+/** A diff of one task, each file cut at so many lines. */
+export function diffOf(state: State, task: string, most: number): Wire['Set'] {
+  const set = state.diffs.get(task) ?? smallDiff()
+  const files = (set.files ?? []).map((file) => cutFile(file, most))
+  return { ...set, files, truncated: files.some((file) => file.truncated) }
+}
+
+function cutFile(file: Wire['File'], most: number): Wire['File'] {
+  const hunks = (file.hunks ?? []).map((hunk) => ({
+    ...hunk,
+    lines: (hunk.lines ?? []).slice(0, most),
+  }))
+  const cut = (file.hunks ?? []).some((hunk) => (hunk.lines ?? []).length > most)
+  return { ...file, hunks, truncated: file.truncated || cut }
+}
+
+function smallDiff(): Wire['Set'] {
   const base = {
     old_mode: '100644',
     new_mode: '100644',
@@ -210,7 +226,12 @@ export function diffOf(): Wire['Set'] {
         old_size: 0,
         new_size: 20_480,
       },
-      { ...base, path: 'run.sh', new_mode: '100755', warnings: ['gate-file'] },
+      {
+        ...base,
+        path: 'run.sh',
+        new_mode: '100755',
+        warnings: ['name-mixed-script', 'control', 'of-tomorrow'],
+      },
     ],
   }
 }

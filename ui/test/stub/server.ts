@@ -125,12 +125,21 @@ function routesOf(state: State): [string, RegExp, Handler][] {
     ['GET', /^\/api\/tasks$/, () => ({ items: state.tasks, next: '' })],
     ['POST', /^\/api\/tasks$/, (_p, body) => addTask(state, body as never)],
     ['GET', /^\/api\/tasks\/([^/]+)$/, ([id]) => taskOf(id)],
-    ['GET', /^\/api\/tasks\/([^/]+)\/diff$/, diffOf],
+    [
+      'GET',
+      /^\/api\/tasks\/([^/]+)\/diff$/,
+      ([id], _b, query) => diffOf(state, id ?? '', Number(query.get('max_lines') ?? 20_000)),
+    ],
     ['GET', /^\/api\/tasks\/([^/]+)\/review$/, ([id]) => state.review(taskOf(id))],
     ['POST', /^\/api\/tasks\/([^/]+)\/run$/, ([id]) => start(playRun(state, taskOf(id)))],
     ['POST', /^\/api\/tasks\/([^/]+)\/ci$/, ([id]) => start(playCI(state, taskOf(id)))],
     ['POST', /^\/api\/tasks\/([^/]+)\/approve$/, ([id]) => approve(state, taskOf(id))],
     ['POST', /^\/api\/tasks\/([^/]+)\/merge$/, ([id]) => merge(state, taskOf(id))],
+    [
+      'POST',
+      /^\/api\/tasks\/([^/]+)\/approve-and-merge$/,
+      ([id]) => ({ approval: approve(state, taskOf(id)), merged: merge(state, taskOf(id)) }),
+    ],
     ['GET', /^\/api\/runs\/([^/]+)\/logs$/, ([id], _b, query) => logs(state, id ?? '', query)],
     ['GET', /^\/api\/audit$/, (_p, _b, query) => auditPage(state, query)],
     ['GET', /^\/api\/audit\/(\d+)$/, ([seq]) => state.audit[Number(seq) - 1]],
@@ -228,7 +237,7 @@ function demo(state: State): Wire['Task'] {
   return addTask(state, { repo_id: repo.id, title: 'Add a unit', provider: 'demo' })
 }
 
-function approve(state: State, task: Wire['Task']): Wire['Approval'] {
+export function approve(state: State, task: Wire['Task']): Wire['Approval'] {
   const seq = state.row({
     kind: 'approval',
     source: 'host',
@@ -239,7 +248,15 @@ function approve(state: State, task: Wire['Task']): Wire['Approval'] {
   })
   const approval = {
     id: 'ap1',
-    statement: {},
+    statement: {
+      head: task.attempt?.head_oid ?? '',
+      target: task.target,
+      target_oid: state.target,
+      result_tree: state.resultTree(task),
+      gate_hash: '',
+      ci_state: task.ci,
+      log_head: state.audit.at(-1)?.hash ?? '',
+    },
     signature: '',
     public_key: '',
     audit_seq: seq,
@@ -250,6 +267,9 @@ function approve(state: State, task: Wire['Task']): Wire['Approval'] {
 }
 
 function merge(state: State, task: Wire['Task']): Wire['Merged'] {
+  if (state.review(task).approval_stale) {
+    throw new Refusal(409, 'approval_stale', 'the target changed after it was approved')
+  }
   const seq = state.row({
     kind: 'merge',
     source: 'host',

@@ -8,6 +8,8 @@ type Wire = components['schemas']
 
 export const oid = (text: string) => createHash('sha1').update(text).digest('hex')
 
+type Review = Wire['Review'] & { approval_stale?: boolean; approval_stale_reason?: string }
+
 export class State {
   repos: Wire['Repo'][] = []
   tasks: Wire['Task'][] = []
@@ -17,6 +19,9 @@ export class State {
   approvals = new Map<string, Wire['Approval']>()
   providers: Wire['Provider'][] = [provider('demo', true), provider('anthropic', false)]
   listeners = new Set<(change: Wire['Change']) => void>()
+  diffs = new Map<string, Wire['Set']>()
+  /** Where every target stands; another name moves them all. */
+  target = oid('target')
   private seq = 0
 
   emit(topic: string, kind: string, id: string): void {
@@ -52,7 +57,16 @@ export class State {
     return seq
   }
 
-  review(task: Wire['Task']): Wire['Review'] {
+  moveTarget(): void {
+    this.target = oid(`${this.target} and on`)
+    for (const task of this.tasks) this.emit('tasks', 'task.changed', task.id)
+  }
+
+  resultTree(task: Wire['Task']): string {
+    return oid(`${task.id}tree${this.target}`)
+  }
+
+  review(task: Wire['Task']): Review {
     const none: Wire['CI'] = { state: task.ci, exit_code: 0 }
     const ci = this.ci.get(task.id) ?? none
     const blockers: Wire['Blocker'][] = []
@@ -62,20 +76,23 @@ export class State {
       blockers.push({ code: 'ci_running', message: 'the CI gate is running' })
     const acks = task.ci === 'none' ? ['no_ci'] : []
     const approval = this.approvals.get(task.id)
+    const statement = approval?.statement as { target_oid: string } | undefined
+    const stale = statement !== undefined && statement.target_oid !== this.target
     return {
       task_id: task.id,
       preview: {
         target: task.target,
-        target_oid: oid('target'),
+        target_oid: this.target,
         head: task.attempt?.head_oid ?? '',
         merge_base: oid('target'),
-        result_tree: oid(`${task.id}tree`),
+        result_tree: this.resultTree(task),
         ahead: 1,
         behind: 0,
         up_to_date: false,
       },
       ci,
       ...(approval === undefined ? {} : { approval }),
+      ...(stale ? { approval_stale: true, approval_stale_reason: 'the target changed' } : {}),
       can_approve: blockers.length === 0,
       blockers,
       needs_acks: acks,
@@ -95,9 +112,16 @@ function provider(name: string, scripted: boolean): Wire['Provider'] {
     models: scripted ? ['scripted-1'] : ['large-1', 'small-1'],
     auth_header: 'x-api-key',
     auth_prefix: '',
+    auth_scheme: '',
+    auth_region: '',
+    auth_service: '',
+    git_url: '',
+    hosts: [],
+    local: false,
+    needs_key: !scripted,
     scripted,
     built_in: true,
     runnable: true,
     has_secret: scripted,
-  }
+  } as Wire['Provider']
 }

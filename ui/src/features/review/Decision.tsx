@@ -12,13 +12,19 @@ import { useViewed, viewedKey } from '@/store/viewed'
 import { Acks } from './Acks'
 import { Reasons } from './Reasons'
 
+const blank = { about: '', acked: new Set<string>() }
+
 export function Decision({ task, review }: { task: Task; review: Review }) {
   const { t } = useTranslation()
-  const [acked, setAcked] = useState<ReadonlySet<string>>(new Set())
+  // Acknowledgements belong to one result; what went wrong stays to be read.
+  const { head, targetOid, resultTree } = review.preview
+  const about = `${head}${targetOid}${resultTree}`
+  const [ticks, setTicks] = useState<{ about: string; acked: ReadonlySet<string> }>(blank)
+  const acked = ticks.about === about ? ticks.acked : blank.acked
   const land = useApproveAndMerge(task.id)
   const show = useToasts((state) => state.show)
   const unviewed = useUnviewed(task)
-  const approved = review.approval !== null
+  const approved = review.approved.state === 'holds'
   const state = approveState(approved ? { ...review, acks: [] } : review, acked)
   // The target moves with the merge, and this decision with it: follow the
   // promise. An error stays in the mutation and is shown below.
@@ -35,7 +41,13 @@ export function Decision({ task, review }: { task: Task; review: Review }) {
   const label = approved ? t('review.mergeOnly') : t('review.button')
   return (
     <section className="flex flex-col gap-3">
-      {approved ? null : <Acks acks={review.acks} acked={acked} onChange={setAcked} />}
+      {approved ? null : (
+        <Acks
+          acks={review.acks}
+          acked={acked}
+          onChange={(next) => setTicks({ about, acked: next })}
+        />
+      )}
       {unviewed.length === 0 || approved ? null : (
         <p className="text-sm text-amber">
           {t('review.unviewed', { count: unviewed.length, n: unviewed.length })}

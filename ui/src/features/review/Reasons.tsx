@@ -23,6 +23,24 @@ const codes = [
   'ci_failed',
 ] as const
 
+/**
+ * Where the code has words of its own, the host's sentence would say the same
+ * again; what follows its colon is the fact: paths, an exit code, a cause.
+ */
+function factsOf(reason: { code: string; message: string }): string {
+  switch (reason.code) {
+    case 'run_failed':
+    case 'conflict':
+    case 'ci_error':
+    case 'ci_failed': {
+      const colon = reason.message.indexOf(': ')
+      return colon < 0 ? '' : reason.message.slice(colon + 2)
+    }
+    default:
+      return ''
+  }
+}
+
 /** Why the button is locked: every reason, in words. */
 export function Reasons({ id, reasons }: { id: string; reasons: Reason[] }) {
   const { t } = useTranslation()
@@ -33,9 +51,7 @@ export function Reasons({ id, reasons }: { id: string; reasons: Reason[] }) {
     const code = known(reason.code)
     return code === undefined ? reason.message || reason.code : t(`review.blocker.${code}`)
   }
-  // The host's own sentence names the paths and the cause.
-  const detail = (reason: Reason): string =>
-    reason.kind === 'blocker' && known(reason.code) !== undefined ? reason.message : ''
+  const detail = (reason: Reason): string => (reason.kind === 'blocker' ? factsOf(reason) : '')
   return (
     <div id={id} className="rounded-md border border-line-strong bg-card p-3">
       <p className="flex items-center gap-2 font-medium">

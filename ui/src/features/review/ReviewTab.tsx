@@ -12,6 +12,7 @@ import { CIChip } from '@/features/ci/CIChip'
 import { Bound } from './Bound'
 import { Claims } from './Claims'
 import { Decision } from './Decision'
+import { Stale } from './Stale'
 
 export function ReviewTab({ task }: { task: Task }) {
   const { t } = useTranslation()
@@ -25,22 +26,19 @@ export function ReviewTab({ task }: { task: Task }) {
   return (
     <div className="flex min-h-0 flex-1 flex-col gap-4 overflow-y-auto p-4">
       <Claims attempt={task.attempt} />
+      <Stale review={review.data} />
       <Warnings review={review.data} />
       <Conflicts review={review.data} />
       <Bound review={review.data} />
-      {/* Acknowledgements belong to this result: another one starts blank. */}
-      <Decision
-        key={`${review.data.preview.resultTree}${review.data.preview.targetOid}`}
-        task={task}
-        review={review.data}
-      />
+      <Decision task={task} review={review.data} />
     </div>
   )
 }
 
 function Merged({ task, review }: { task: Task; review: Review | undefined }) {
   const { t } = useTranslation()
-  const seq = review?.approval?.seq
+  const approved = review?.approved
+  const seq = approved && approved.state !== 'none' ? approved.approval.seq : undefined
   return (
     <div className="flex flex-col gap-2 p-4">
       <p className="flex items-center gap-2 text-md font-medium text-green">
