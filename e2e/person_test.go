@@ -129,6 +129,10 @@ func TestProgramsTokenIsNoPerson(t *testing.T) {
 	if status, body := s.try("PUT", "/api/providers/anthropic/secret", map[string]string{"value": "sk-x"}); status != 403 {
 		t.Errorf("set a key with a program's token: %d %s", status, body)
 	}
+	// What green means, and where work lands, are a person's to say.
+	if status, body := s.try("PATCH", "/api/repos/"+repo.ID, map[string]any{"ci": board.Gate{Policy: "base", Argv: []string{"/bin/true"}}}); status != 403 {
+		t.Errorf("change the gate with a program's token: %d %s", status, body)
+	}
 	if status, _ := s.try("GET", "/api/tasks", nil); status != 200 {
 		t.Errorf("a program cannot list tasks: %d", status)
 	}

@@ -113,7 +113,7 @@ func (e *env) playDemo(c *client, repoPath string) (demoResult, error) {
 	began := time.Now()
 	result := demoResult{Scripted: true, CI: demoCI{Label: demo.GateLabel}}
 	var repo board.Repo
-	if err := c.do(e.ctx, "POST", "/api/repos", map[string]any{"path": repoPath, "ci": demo.Gate()}, &repo); err != nil {
+	if err := c.asPerson(e.ctx, "POST", "/api/repos", map[string]any{"path": repoPath, "ci": demo.Gate()}, &repo); err != nil {
 		return result, err
 	}
 	var task board.Task

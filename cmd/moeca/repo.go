@@ -65,7 +65,7 @@ func (a *repoAdd) Run(e *env) error {
 	if gate != nil {
 		in["ci"] = gate
 	}
-	if err := c.do(e.ctx, "POST", "/api/repos", in, &repo); err != nil {
+	if err := c.asPerson(e.ctx, "POST", "/api/repos", in, &repo); err != nil {
 		return err
 	}
 	if e.cli.JSON {
@@ -118,7 +118,7 @@ func (r *repoRemove) Run(e *env) error {
 		return err
 	}
 	defer done()
-	return c.do(e.ctx, "DELETE", "/api/repos/"+url.PathEscape(r.Repo), nil, nil)
+	return c.asPerson(e.ctx, "DELETE", "/api/repos/"+url.PathEscape(r.Repo), nil, nil)
 }
 
 type repoCI struct {
@@ -146,7 +146,7 @@ func (r *repoCI) Run(e *env) error {
 		in["ci"] = gate
 	}
 	var repo board.Repo
-	if err := c.do(e.ctx, "PATCH", "/api/repos/"+url.PathEscape(r.Repo), in, &repo); err != nil {
+	if err := c.asPerson(e.ctx, "PATCH", "/api/repos/"+url.PathEscape(r.Repo), in, &repo); err != nil {
 		return err
 	}
 	if e.cli.JSON {

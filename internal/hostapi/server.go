@@ -43,11 +43,13 @@ type Deps struct {
 	Status    func(context.Context) Status
 	Doctor    func(context.Context) Doctor
 	Demo      func(context.Context) (board.Task, error)
-	Tokens    *Tokens
-	UI        fs.FS // built UI; without index.html a page says how to build it
-	Logger    *slog.Logger
-	Version   string
-	Now       func() time.Time
+	// Record appends a row about a person's change; durable when it returns.
+	Record  func(ctx context.Context, action, object string, change any) error
+	Tokens  *Tokens
+	UI      fs.FS // built UI; without index.html a page says how to build it
+	Logger  *slog.Logger
+	Version string
+	Now     func() time.Time
 }
 
 // AuditLog reads the log. The host never writes it except through the gateway.

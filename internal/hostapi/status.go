@@ -20,7 +20,7 @@ func (s *Server) registerStatus() {
 		func(ctx context.Context, _ *struct{}) (*body[Doctor], error) {
 			return &body[Doctor]{Body: s.deps.Doctor(ctx)}, nil
 		})
-	huma.Register(s.api, op(ScopeWork, "begin-demo", http.MethodPost, "/api/demo",
+	huma.Register(s.api, op(ScopeRepos, "begin-demo", http.MethodPost, "/api/demo",
 		"Make a demo repository and a task the scripted model can play"),
 		func(ctx context.Context, _ *struct{}) (*body[board.Task], error) {
 			task, err := s.deps.Demo(ctx)

@@ -12,12 +12,13 @@ import (
 // Scope is one thing a bearer may do. A token holds a closed list of them.
 type Scope string
 
-// Scopes. The four below the line belong to a person: no token that is handed
+// Scopes. Those below the line belong to a person: no token that is handed
 // to a program (ready file, headless use, MCP) ever holds one (I15).
 const (
 	ScopeRead Scope = "read" // see everything but keys
-	ScopeWork Scope = "work" // repositories, tasks, runs, CI
+	ScopeWork Scope = "work" // tasks, runs, CI
 
+	ScopeRepos    Scope = "repositories"    // add or remove one, say what its gate and target are
 	ScopeApprove  Scope = "approve"         // approve a result
 	ScopeMerge    Scope = "merge"           // land an approved result
 	ScopeSecret   Scope = "provider-secret" // set or clear keys, add providers
@@ -27,7 +28,7 @@ const (
 
 // PersonScopes is everything a person may do.
 func PersonScopes() []Scope {
-	return []Scope{ScopeRead, ScopeWork, ScopeApprove, ScopeMerge, ScopeSecret, ScopeLaunch}
+	return []Scope{ScopeRead, ScopeWork, ScopeRepos, ScopeApprove, ScopeMerge, ScopeSecret, ScopeLaunch}
 }
 
 // ProgramScopes is what a program's token may do.

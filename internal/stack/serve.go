@@ -2,12 +2,15 @@ package stack
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
 	"time"
 
+	"moeca/internal/audit"
 	"moeca/internal/board"
+	"moeca/internal/gateway/gatewayapi"
 	"moeca/internal/hostapi"
 	"moeca/internal/web"
 )
@@ -33,7 +36,7 @@ func (s *Stack) serve(context.Context) error {
 	api := hostapi.New(hostapi.Deps{
 		Board: s.board, Bus: s.bus, Audit: s.audit, Providers: s.providers,
 		Status: s.Status, Doctor: func(ctx context.Context) hostapi.Doctor { return s.doctor(ctx) },
-		Demo: s.beginDemo, Tokens: s.tokens, UI: s.opts.UI, Logger: s.log, Version: s.opts.Version, Now: time.Now,
+		Demo: s.beginDemo, Record: s.record, Tokens: s.tokens, UI: s.opts.UI, Logger: s.log, Version: s.opts.Version, Now: time.Now,
 	})
 	guard, err := web.NewGuard(addr, api)
 	if err != nil {
@@ -59,6 +62,18 @@ func (s *Stack) serve(context.Context) error {
 		os.Remove(s.data.Join("run", "person.token"))
 	})
 	return s.writeEndpoints()
+}
+
+// record appends what a person changed; it returns when the row is durable.
+func (s *Stack) record(ctx context.Context, action, object string, change any) error {
+	detail, err := json.Marshal(map[string]any{"action": action, "object": object, "change": change})
+	if err != nil {
+		return err
+	}
+	_, err = s.gateway.Append.Append(ctx, gatewayapi.AppendRequest{
+		Kind: "admin", Actor: "person", Subject: action + " " + audit.Clip(object, 200), Detail: detail,
+	})
+	return err
 }
 
 // closeServer ends open event streams at once: they have nothing to lose.
