@@ -179,3 +179,43 @@ func TestGateStartsByItselfWhereWished(t *testing.T) {
 		<-changed
 	}
 }
+
+// The two attacks of a review: both leave a green gate over broken work.
+func TestGateTheAgentNeuteredIsNotPlainGreen(t *testing.T) {
+	for name, c := range map[string]struct {
+		argv    []string
+		changes map[string]string
+		want    []string
+	}{
+		"its script rewritten": {[]string{"./check"}, map[string]string{"check": "#!/bin/sh\necho all good\n"}, []string{"check"}},
+		"a TestMain added": {
+			[]string{"go", "test", "./..."},
+			map[string]string{"p/main_test.go": "package p\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestMain(m *testing.M) { os.Exit(0) }\n"}, []string{"p/main_test.go"},
+		},
+		"a module in the way":  {[]string{"go", "test", "./..."}, map[string]string{"p/go.mod": "module p\n"}, []string{"p/go.mod"}},
+		"an ordinary new test": {[]string{"go", "test", "./..."}, map[string]string{"p/q_test.go": "package p\n\nimport \"testing\"\n\nfunc TestQ(t *testing.T) {}\n"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.write("check", "#!/bin/sh\nset -e\ngo test ./...\n")
+			w.write("p/p.go", "package p\n\nfunc Add(a, b int) int { return a + b }\n")
+			w.commit("a gate")
+			c.changes["p/p.go"] = "package p\n\nfunc Add(a, b int) int { return a - b }\n"
+			w.driver.agent = edits(c.changes)
+			w.start()
+			w.repo(c.argv...)
+			task := w.run(w.task("Break it").ID)
+			got := w.check(task.ID)
+			state := board.CIPassedDrift
+			if c.want == nil {
+				state = board.CIPassed
+			}
+			if got.State != state || !slices.Equal(got.Changed, c.want) {
+				t.Fatalf("gate is %s, changed %v: %s", got.State, got.Changed, got.Cause)
+			}
+			if r := must(w.Review(t.Context(), task.ID))(t); slices.Contains(r.Acks, board.AckGateChanged) != (c.want != nil) {
+				t.Fatalf("acknowledgements %v", r.Acks)
+			}
+		})
+	}
+}

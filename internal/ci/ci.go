@@ -12,7 +12,7 @@
 //
 // A gate is a test, not a proof: code under test can end its own test process
 // early. What a person must look at is therefore named: every gate file the
-// result changes against the base (ChangedGateFiles).
+// result changes against the base (Comparison).
 //
 // Runner is safe for concurrent use. It stores nothing but the log file.
 package ci
@@ -47,8 +47,8 @@ const (
 )
 
 // hashVersion is part of every gate hash; it changes when what a gate hash
-// covers does.
-const hashVersion = 1
+// covers does, or what counts as a gate file: a green of an older rule is stale.
+const hashVersion = 2
 
 // Normal returns g with defaults filled in, or why it cannot be a gate.
 func (g Gate) Normal() (Gate, error) {

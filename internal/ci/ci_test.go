@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"moeca/internal/ci"
 	"moeca/internal/git"
@@ -43,10 +44,11 @@ func TestGateHashCoversEverythingThatDecides(t *testing.T) {
 func TestChangedGateFiles(t *testing.T) {
 	entry := func(path, oid, mode string) git.Entry { return git.Entry{Path: path, OID: oid, Mode: mode} }
 	base := []git.Entry{
-		entry("Makefile", "1", "100644"), entry("a.go", "1", "100644"), entry("a_test.go", "1", "100644"), entry("run.sh", "1", "100644"),
+		entry("Makefile", "1", "100644"), entry("a.go", "1", "100644"), entry("a_test.go", "1", "100644"), entry("run", "1", "100644"),
 		entry(".ci/run", "1", "100755"), entry("ui/package.json", "1", "100644"), entry("sub/.github/x.yml", "1", "100644"),
 		entry("pkg/testdata/in.txt", "1", "100644"), entry("old_test.go", "1", "100644"), entry("GO.MOD", "1", "100644"),
 	}
+	ordinary := fstest.MapFS{"new_test.go": {Data: []byte("package x")}}
 	for name, c := range map[string]struct {
 		change func([]git.Entry) []git.Entry
 		want   []string
@@ -67,14 +69,14 @@ func TestChangedGateFiles(t *testing.T) {
 		"workspace file added":       {func(e []git.Entry) []git.Entry { return append(e, entry("go.work", "1", "100644")) }, []string{"go.work"}},
 		"a file that looks like one": {func(e []git.Entry) []git.Entry { return append(e, entry("Makefile.txt", "1", "100644")) }, nil},
 	} {
-		if got := ci.ChangedGateFiles(base, c.change(slices.Clone(base)), ci.DefaultGateFiles()); !slices.Equal(got, c.want) {
+		if got := (ci.Comparison{Base: base, Result: c.change(slices.Clone(base)), Globs: ci.DefaultGateFiles(), Content: ordinary}).Changed(); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
 }
 
 func TestPatternThatCannotBeReadCountsForEverything(t *testing.T) {
-	got := ci.ChangedGateFiles(nil, []git.Entry{{Path: "x", OID: "1"}}, []string{"[a"})
+	got := ci.Comparison{Result: []git.Entry{{Path: "x", OID: "1"}}, Globs: []string{"[a"}}.Changed()
 	if !slices.Equal(got, []string{"x"}) {
 		t.Fatalf("got %v", got)
 	}

@@ -153,19 +153,23 @@ func (r *Runner) prepare(ctx context.Context, req Request, policy sandbox.Policy
 		r.digests[policy.Name] = img.Digest
 		return nil
 	})
-	g.Go(func() error {
-		base, err := req.Trees.List(ctx, req.Base)
-		if err != nil {
-			return err
+	c := Comparison{Globs: r.GateFiles, Argv: req.Gate.Argv}
+	g.Go(func() (err error) {
+		if c.Base, err = req.Trees.List(ctx, req.Base); err == nil {
+			c.Result, err = req.Trees.List(ctx, req.Result)
 		}
-		result, err := req.Trees.List(ctx, req.Result)
-		if err != nil {
-			return err
-		}
-		res.Changed = ChangedGateFiles(base, result, r.GateFiles)
-		return nil
+		return err
 	})
-	return img, g.Wait()
+	if err := g.Wait(); err != nil {
+		return img, err
+	}
+	root, err := os.OpenRoot(req.Dir)
+	if err != nil {
+		return img, err
+	}
+	c.Content = treeContent{root}
+	res.Changed = c.Changed()
+	return img, root.Close()
 }
 
 func (r *Runner) inSandbox(ctx context.Context, req Request, spec sandbox.Spec, order []byte, res *Result) (err error) {
