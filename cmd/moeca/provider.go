@@ -18,6 +18,9 @@ type providerCmd struct {
 	Add    providerAdd    `cmd:"" help:"Add or change a provider."`
 	SetKey providerSetKey `cmd:"" help:"Set the key of a provider; it is read from the terminal or standard input, never from the command line."`
 	Remove providerRemove `cmd:"" help:"Remove a provider and its key."`
+	Test   providerTest   `cmd:"" help:"Make one call that costs nothing, and say what is wrong."`
+	Models providerModels `cmd:"" help:"Ask a provider for its models."`
+	Detect providerDetect `cmd:"" help:"Look for model servers on this machine (Ollama, llama.cpp, vLLM)."`
 }
 
 type providerList struct{}
@@ -48,6 +51,10 @@ func kindWords(p hostapi.Provider) string {
 	switch {
 	case p.Scripted:
 		return "scripted model"
+	case p.Local && p.Runnable:
+		return p.Kind + ", local"
+	case p.Local:
+		return p.Kind + ", local (clients only)"
 	case !p.Runnable:
 		return p.Kind + " (clients only)"
 	}
@@ -58,6 +65,8 @@ func keyWords(p hostapi.Provider) string {
 	switch {
 	case p.Scripted:
 		return "canary"
+	case !p.HasSecret && !p.NeedsKey:
+		return "not needed"
 	case !p.HasSecret:
 		return "none"
 	case p.SetAt != nil:
@@ -69,10 +78,16 @@ func keyWords(p hostapi.Provider) string {
 type providerAdd struct {
 	Name    string   `arg:"" help:"Name; also its route at the gateway."`
 	BaseURL *string  `name:"base-url" help:"Where requests go." placeholder:"URL"`
-	Kind    *string  `help:"anthropic, openai, gemini or custom."`
+	Kind    *string  `help:"anthropic, openai, gemini, github, git, jira, trello, notion, fetch, sigv4 or custom."`
 	Model   []string `help:"A model it offers; repeat for more."`
 	Header  *string  `help:"Header the key is injected into."`
 	Prefix  *string  `help:"What stands before the key in that header."`
+	Scheme  *string  `help:"basic (the key is user:password), trello (key:token) or sigv4 (id:secret); the default is the key in a header."`
+	Region  *string  `help:"Region a signature is for."`
+	Service *string  `help:"Service a signature is for."`
+	GitURL  *string  `name:"git-url" help:"Where the repositories of a github are fetched and pushed." placeholder:"URL"`
+	Host    []string `help:"A host a fetch may read from; *.example.org is all below it; repeat for more."`
+	Local   *bool    `negatable:"" help:"A model server of your own, by its exact address: http://127.0.0.1:11434. Only inference, embeddings and its list of models pass."`
 }
 
 // Run adds or changes a provider.
@@ -82,9 +97,15 @@ func (p *providerAdd) Run(e *env) error {
 		return err
 	}
 	defer done()
-	in := hostapi.ProviderInput{Kind: p.Kind, BaseURL: p.BaseURL, Header: p.Header, Prefix: p.Prefix}
+	in := hostapi.ProviderInput{
+		Kind: p.Kind, BaseURL: p.BaseURL, Header: p.Header, Prefix: p.Prefix,
+		Scheme: p.Scheme, Region: p.Region, Service: p.Service, GitURL: p.GitURL, Local: p.Local,
+	}
 	if len(p.Model) > 0 {
 		in.Models = &p.Model
+	}
+	if len(p.Host) > 0 {
+		in.Hosts = &p.Host
 	}
 	return e.changeProvider(c, "PUT", p.Name, "", in)
 }

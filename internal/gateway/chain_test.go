@@ -51,7 +51,7 @@ func TestGatesRunInTheDocumentedOrder(t *testing.T) {
 func TestDenialsOfOperationsAreOneRowEach(t *testing.T) {
 	r := newRig(t, Limits{}, session.Scope{Upstreams: []string{"tool", "hub", "tracker", "listed"}, Repos: []string{"o/n"}, ProtectRefs: []string{"moeca/target"}})
 	github, jira, custom, base := upstream.KindGitHub, upstream.KindJira, upstream.KindCustom, r.stub.URL
-	r.define("hub", gatewayapi.ProviderPatch{Kind: &github, BaseURL: &base}, theKey)
+	r.define("hub", gatewayapi.ProviderPatch{Kind: &github, BaseURL: &base, GitURL: &base}, theKey)
 	r.define("tracker", gatewayapi.ProviderPatch{Kind: &jira, BaseURL: &base}, theKey)
 	r.define("listed", gatewayapi.ProviderPatch{Kind: &custom, BaseURL: &base}, theKey)
 	setPolicy(t, r.policies, "listed", gatewayapi.PolicyPatch{Paths: &[]string{"/only"}})

@@ -47,4 +47,19 @@ func (s *Server) registerProviders() {
 			provider, err := p.SetSecret(ctx, in.Name, in.Body.Value)
 			return answer(s, provider, err)
 		})
+	huma.Register(s.api, op(ScopeSecret, "test-provider", http.MethodPost, "/api/providers/{name}/test", "Make one call that costs nothing"),
+		func(ctx context.Context, in *ProviderName) (*body[ProviderTest], error) {
+			result, err := p.Test(ctx, in.Name)
+			return answer(s, result, err)
+		})
+	huma.Register(s.api, op(ScopeSecret, "list-models", http.MethodGet, "/api/providers/{name}/models", "Ask a provider for its models"),
+		func(ctx context.Context, in *ProviderName) (*body[ProviderModels], error) {
+			models, err := p.Models(ctx, in.Name)
+			return answer(s, models, err)
+		})
+	huma.Register(s.api, op(ScopeSecret, "detect-servers", http.MethodGet, "/api/local-servers", "Look for model servers on this machine"),
+		func(ctx context.Context, _ *struct{}) (*body[[]LocalServer], error) {
+			found, err := p.Detect(ctx)
+			return answer(s, found, err)
+		})
 }

@@ -67,16 +67,29 @@ type Providers interface {
 	Put(ctx context.Context, name string, p ProviderInput) (Provider, error)
 	Delete(ctx context.Context, name string) error
 	SetSecret(ctx context.Context, name, value string) (Provider, error)
+	// Test makes one call that costs nothing; Models asks for the list of models.
+	// Both are rows of the log.
+	Test(ctx context.Context, name string) (ProviderTest, error)
+	Models(ctx context.Context, name string) (ProviderModels, error)
+	// Detect looks for model servers that run on this machine.
+	Detect(ctx context.Context) ([]LocalServer, error)
 }
 
-// Provider is an upstream with a model behind it.
+// Provider is an upstream: a model, or a tool whose key agents must not hold.
 type Provider struct {
 	Name      string     `json:"name"`
-	Kind      string     `json:"kind" enum:"anthropic,openai,gemini,custom"`
+	Kind      string     `json:"kind" enum:"anthropic,openai,gemini,github,git,jira,trello,notion,fetch,sigv4,custom"`
 	BaseURL   string     `json:"base_url"`
 	Models    []string   `json:"models"`
 	Header    string     `json:"auth_header"` // header the key is injected into
 	Prefix    string     `json:"auth_prefix"`
+	Scheme    string     `json:"auth_scheme"` // empty: the key as it is in a header
+	Region    string     `json:"auth_region"`
+	Service   string     `json:"auth_service"`
+	Local     bool       `json:"local"`   // a model server of one's own, by exact address
+	GitURL    string     `json:"git_url"` // of a github: where git goes
+	Hosts     []string   `json:"hosts"`   // of a fetch: what may be fetched from
+	NeedsKey  bool       `json:"needs_key"`
 	Scripted  bool       `json:"scripted"` // the scripted model, not a model
 	BuiltIn   bool       `json:"built_in"`
 	Runnable  bool       `json:"runnable"` // an agent of this version can use it
@@ -86,13 +99,43 @@ type Provider struct {
 	KeptIn    string     `json:"secret_store,omitempty"` // keychain | file
 }
 
-// ProviderInput adds or changes a provider. Absent fields keep their value.
+// ProviderInput adds or changes a provider. Absent fields keep their value; an
+// empty base URL is the default of the kind.
 type ProviderInput struct {
-	Kind    *string   `json:"kind,omitempty" enum:"anthropic,openai,gemini,custom"`
+	Kind    *string   `json:"kind,omitempty" enum:"anthropic,openai,gemini,github,git,jira,trello,notion,fetch,sigv4,custom"`
 	BaseURL *string   `json:"base_url,omitempty" maxLength:"2048"`
 	Models  *[]string `json:"models,omitempty" maxItems:"200"`
 	Header  *string   `json:"auth_header,omitempty" maxLength:"100"`
 	Prefix  *string   `json:"auth_prefix,omitempty" maxLength:"40"`
+	Scheme  *string   `json:"auth_scheme,omitempty" enum:",basic,trello,sigv4"`
+	Region  *string   `json:"auth_region,omitempty" maxLength:"64"`
+	Service *string   `json:"auth_service,omitempty" maxLength:"64"`
+	Local   *bool     `json:"local,omitempty"`
+	GitURL  *string   `json:"git_url,omitempty" maxLength:"2048"`
+	Hosts   *[]string `json:"hosts,omitempty" maxItems:"1000"`
+}
+
+// ProviderTest says how one call went that costs nothing.
+type ProviderTest struct {
+	OK        bool   `json:"ok"`
+	Class     string `json:"class" enum:"ok,no-key,key,unreachable,rate,fault,path,refused,none"`
+	Message   string `json:"message"`
+	Status    int    `json:"status,omitempty"`
+	LatencyMS int64  `json:"latency_ms"`
+}
+
+// ProviderModels are the models an upstream says it has.
+type ProviderModels struct {
+	Models []string  `json:"models"`
+	At     time.Time `json:"at"` // when it was asked
+}
+
+// LocalServer is a model server that answered on this machine.
+type LocalServer struct {
+	Name    string   `json:"name"` // ollama, llamacpp, vllm
+	BaseURL string   `json:"base_url"`
+	Models  []string `json:"models"`
+	Added   string   `json:"added,omitempty"` // the provider that leads there
 }
 
 // AuditQuery selects rows, newest first. Before is exclusive; 0 = from the end.

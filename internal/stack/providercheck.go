@@ -28,6 +28,9 @@ func merge(def definition, in hostapi.ProviderInput) definition {
 	if in.Local != nil {
 		def.Local = *in.Local
 	}
+	if in.BaseURL != nil && in.GitURL == nil {
+		def.GitURL = "" // it belonged to the old place
+	}
 	if in.Models != nil {
 		def.Models = slices.Clone(*in.Models)
 	}
@@ -96,7 +99,7 @@ func checkLocal(def *definition) error {
 	if err == nil {
 		var at netip.AddrPort
 		at, err = netip.ParseAddrPort(u.Host)
-		if err == nil && (!at.Addr().IsLoopback() && !netguard.IsPrivate(at.Addr()) || u.Scheme != "http" && u.Scheme != "https" ||
+		if err == nil && (!at.Addr().IsLoopback() && !netguard.IsPrivate(at.Addr()) || at.Addr().Is4In6() || u.Scheme != "http" && u.Scheme != "https" ||
 			u.Path != "" && u.Path != "/v1" || u.RawQuery != "" || u.Fragment != "") {
 			err = errors.New("not an exact private address")
 		}

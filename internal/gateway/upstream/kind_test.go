@@ -67,6 +67,8 @@ func TestDefinitionsThatCannotWork(t *testing.T) {
 		"an index on the network":      {Kind: ptr(KindRAG), BaseURL: ptr("https://a.example")},
 		"a git URL of a tool":          {BaseURL: ptr("https://a.example"), GitURL: ptr("https://b.example")},
 		"a git URL in a socket":        {Kind: ptr(KindGitHub), GitURL: ptr("unix:/run/x")},
+		"a git URL elsewhere":          {Kind: ptr(KindGitHub), GitURL: ptr("https://git.example.com")},
+		"a base moved away from git":   {Kind: ptr(KindGitHub), BaseURL: ptr("https://ghe.example.com/api/v3"), GitURL: ptr("https://github.com")},
 		"a git URL with a key":         {Kind: ptr(KindGitHub), GitURL: ptr("https://k:v@github.com")},
 		"a local server by name":       {Kind: ptr(KindOpenAI), Local: ptr(true), BaseURL: ptr("http://localhost:11434")},
 		"a local server in public":     {Kind: ptr(KindOpenAI), Local: ptr(true), BaseURL: ptr("https://a.example")},
@@ -82,6 +84,22 @@ func TestDefinitionsThatCannotWork(t *testing.T) {
 		if _, err := s.PlanPut("p", p); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+func TestGitGoesWhereTheKeyBelongs(t *testing.T) {
+	s, _ := newSet()
+	put(t, s, "own", gatewayapi.ProviderPatch{Kind: ptr(KindGitHub), BaseURL: ptr("https://ghe.example.com/api/v3")})
+	if u, _ := s.Get("own"); u.Git != nil {
+		t.Errorf("a server of one's own sends git to %s", u.Git)
+	}
+	put(t, s, "own", gatewayapi.ProviderPatch{Kind: ptr(KindGitHub), BaseURL: ptr("https://ghe.example.com/api/v3"), GitURL: ptr("https://ghe.example.com")})
+	if u, _ := s.Get("own"); u.Git == nil {
+		t.Error("no git")
+	}
+	put(t, s, "github", gatewayapi.ProviderPatch{Kind: ptr(KindGitHub)})
+	if _, err := s.PlanPatch("github", gatewayapi.ProviderPatch{BaseURL: ptr("https://evil.example.com")}); !errors.Is(err, ErrInvalid) {
+		t.Errorf("the base moved away and git stayed: %v", err)
 	}
 }
 

@@ -170,7 +170,8 @@ func fetchTarget(host string) (*url.URL, bool) {
 	return &url.URL{Scheme: "https", Host: host}, true
 }
 
-// parseGit fills Git from GitURL.
+// parseGit fills Git from GitURL. One key goes to both places, so they must
+// belong together: the same host, or api.<host> beside <host>.
 func (u *Upstream) parseGit() error {
 	u.Git = nil
 	if u.GitURL == "" {
@@ -183,8 +184,8 @@ func (u *Upstream) parseGit() error {
 	if err := place.parseBase(); err != nil {
 		return err
 	}
-	if place.Unix != "" {
-		return invalid("a git URL is no socket")
+	if git, api := place.Base.Hostname(), u.Base.Hostname(); place.Unix != "" || git != api && api != "api."+git {
+		return invalid("the git URL is another place than the base: the key of %s would go to %s", api, git)
 	}
 	u.Git = place.Base
 	return nil

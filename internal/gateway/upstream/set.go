@@ -135,6 +135,9 @@ func (s *Set) PlanPut(name string, p gatewayapi.ProviderPatch) (*Change, error) 
 		kind = *p.Kind
 	}
 	u := defaults(name, kind)
+	if p.BaseURL != nil && *p.BaseURL != u.BaseURL {
+		u.GitURL = "" // the default belongs to the default base
+	}
 	if old != nil {
 		u.Key, u.SetAt, u.LastUsed = old.Key, old.SetAt, old.LastUsed
 	}

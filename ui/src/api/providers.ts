@@ -3,14 +3,33 @@ import { api, settle, unwrap } from './client'
 
 const providersKey = ['providers'] as const
 
-export const providerKinds = ['anthropic', 'openai', 'gemini', 'custom'] as const
+export const providerKinds = [
+  'anthropic',
+  'openai',
+  'gemini',
+  'github',
+  'git',
+  'jira',
+  'trello',
+  'notion',
+  'fetch',
+  'sigv4',
+  'custom',
+] as const
 export type ProviderKind = (typeof providerKinds)[number]
 
 export type Provider = {
   name: string
-  kind: string
+  kind: ProviderKind
   baseUrl: string
   models: string[]
+  gitUrl: string
+  hosts: string[]
+  region: string
+  service: string
+  /** A model server of one's own, by exact address. */
+  local: boolean
+  needsKey: boolean
   scripted: boolean
   builtIn: boolean
   runnable: boolean
@@ -29,6 +48,12 @@ export function useProviders() {
         kind: wire.kind,
         baseUrl: wire.base_url,
         models: wire.models ?? [],
+        gitUrl: wire.git_url,
+        hosts: wire.hosts ?? [],
+        region: wire.auth_region,
+        service: wire.auth_service,
+        local: wire.local,
+        needsKey: wire.needs_key,
         scripted: wire.scripted,
         builtIn: wire.built_in,
         runnable: wire.runnable,
@@ -53,16 +78,88 @@ export function useSetSecret() {
   })
 }
 
+/** Absent fields keep their value. */
+export type ProviderChange = {
+  kind?: ProviderKind
+  baseUrl?: string
+  models?: string[]
+  gitUrl?: string
+  hosts?: string[]
+  region?: string
+  service?: string
+  local?: boolean
+}
+
 export function usePutProvider() {
   const queries = useQueryClient()
   return useMutation({
-    mutationFn: (form: { name: string; kind: ProviderKind; baseUrl: string; models: string[] }) =>
+    mutationFn: ({ name, change }: { name: string; change: ProviderChange }) =>
       settle(
-        api.PUT('/api/providers/{name}', {
-          params: { path: { name: form.name } },
-          body: { kind: form.kind, base_url: form.baseUrl, models: form.models },
-        }),
+        api.PUT('/api/providers/{name}', { params: { path: { name } }, body: wireOf(change) }),
       ),
-    onSuccess: () => queries.invalidateQueries({ queryKey: providersKey }),
+    onSuccess: () => {
+      void queries.invalidateQueries({ queryKey: providersKey })
+      void queries.invalidateQueries({ queryKey: serversKey })
+    },
+  })
+}
+
+function wireOf(change: ProviderChange) {
+  const { baseUrl, gitUrl, region, service, ...same } = change
+  return {
+    ...same,
+    ...(baseUrl === undefined ? {} : { base_url: baseUrl }),
+    ...(gitUrl === undefined ? {} : { git_url: gitUrl }),
+    ...(region === undefined ? {} : { auth_region: region }),
+    ...(service === undefined ? {} : { auth_service: service }),
+    ...(change.kind === 'sigv4' ? { auth_scheme: 'sigv4' as const } : {}),
+  }
+}
+
+export function useDeleteProvider() {
+  const queries = useQueryClient()
+  return useMutation({
+    mutationFn: (name: string) =>
+      settle(api.DELETE('/api/providers/{name}', { params: { path: { name } } })),
+    onSuccess: () => {
+      void queries.invalidateQueries({ queryKey: providersKey })
+      void queries.invalidateQueries({ queryKey: serversKey })
+    },
+  })
+}
+
+/** One call that costs nothing. */
+export function useTestProvider() {
+  const queries = useQueryClient()
+  return useMutation({
+    mutationFn: (name: string) =>
+      unwrap(api.POST('/api/providers/{name}/test', { params: { path: { name } } })),
+    onSettled: () => queries.invalidateQueries({ queryKey: providersKey }),
+  })
+}
+
+/** Asks the upstream for its models, when it is called. */
+export function useModels() {
+  return useMutation({
+    mutationFn: async (name: string): Promise<string[]> =>
+      (await unwrap(api.GET('/api/providers/{name}/models', { params: { path: { name } } })))
+        .models ?? [],
+  })
+}
+
+const serversKey = ['local-servers'] as const
+
+export type LocalServer = { name: string; baseUrl: string; models: string[]; added: string }
+
+export function useLocalServers() {
+  return useQuery({
+    queryKey: serversKey,
+    queryFn: async (): Promise<LocalServer[]> =>
+      ((await unwrap(api.GET('/api/local-servers'))) ?? []).map((wire) => ({
+        name: wire.name,
+        baseUrl: wire.base_url,
+        models: wire.models ?? [],
+        added: wire.added ?? '',
+      })),
   })
 }

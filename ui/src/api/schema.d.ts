@@ -157,6 +157,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/local-servers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Look for model servers on this machine */
+        get: operations["detect-servers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/providers": {
         parameters: {
             query?: never;
@@ -192,6 +209,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/providers/{name}/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Ask a provider for its models */
+        get: operations["list-models"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/providers/{name}/secret": {
         parameters: {
             query?: never;
@@ -203,6 +237,23 @@ export interface paths {
         /** Set or clear a key */
         put: operations["set-secret"];
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/providers/{name}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make one call that costs nothing */
+        post: operations["test-provider"];
         delete?: never;
         options?: never;
         head?: never;
@@ -719,6 +770,12 @@ export interface components {
             text: string;
             truncated?: boolean;
         };
+        LocalServer: {
+            added?: string;
+            base_url: string;
+            models: string[] | null;
+            name: string;
+        };
         LogLine: {
             /** Format: date-time */
             at: string;
@@ -787,13 +844,20 @@ export interface components {
         Provider: {
             auth_header: string;
             auth_prefix: string;
+            auth_region: string;
+            auth_scheme: string;
+            auth_service: string;
             base_url: string;
             built_in: boolean;
+            git_url: string;
             has_secret: boolean;
+            hosts: string[] | null;
             /** @enum {string} */
-            kind: "anthropic" | "openai" | "gemini" | "custom";
+            kind: "anthropic" | "openai" | "gemini" | "github" | "git" | "jira" | "trello" | "notion" | "fetch" | "sigv4" | "custom";
+            local: boolean;
             models: string[] | null;
             name: string;
+            needs_key: boolean;
             runnable: boolean;
             scripted: boolean;
             /** Format: date-time */
@@ -805,10 +869,32 @@ export interface components {
         ProviderInput: {
             auth_header?: string;
             auth_prefix?: string;
-            base_url?: string;
+            auth_region?: string;
             /** @enum {string} */
-            kind?: "anthropic" | "openai" | "gemini" | "custom";
+            auth_scheme?: "" | "basic" | "trello" | "sigv4";
+            auth_service?: string;
+            base_url?: string;
+            git_url?: string;
+            hosts?: string[];
+            /** @enum {string} */
+            kind?: "anthropic" | "openai" | "gemini" | "github" | "git" | "jira" | "trello" | "notion" | "fetch" | "sigv4" | "custom";
+            local?: boolean;
             models?: string[];
+        };
+        ProviderModels: {
+            /** Format: date-time */
+            at: string;
+            models: string[] | null;
+        };
+        ProviderTest: {
+            /** @enum {string} */
+            class: "ok" | "no-key" | "key" | "unreachable" | "rate" | "fault" | "path" | "refused" | "none";
+            /** Format: int64 */
+            latency_ms: number;
+            message: string;
+            ok: boolean;
+            /** Format: int64 */
+            status?: number;
         };
         Repo: {
             branches: string[] | null;
@@ -1296,6 +1382,35 @@ export interface operations {
             };
         };
     };
+    "detect-servers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LocalServer"][] | null;
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "list-providers": {
         parameters: {
             query?: never;
@@ -1389,6 +1504,37 @@ export interface operations {
             };
         };
     };
+    "list-models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderModels"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "set-secret": {
         parameters: {
             query?: never;
@@ -1411,6 +1557,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Provider"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "test-provider": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderTest"];
                 };
             };
             /** @description Error */

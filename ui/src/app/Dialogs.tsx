@@ -13,8 +13,8 @@ const TaskDialog = lazy(() =>
 const RepoDialog = lazy(() =>
   import('@/features/repos/RepoDialog').then((m) => ({ default: m.RepoDialog })),
 )
-const ProviderDialog = lazy(() =>
-  import('@/features/settings/ProviderDialog').then((m) => ({ default: m.ProviderDialog })),
+const ProviderEditor = lazy(() =>
+  import('@/features/settings/ProviderEditor').then((m) => ({ default: m.ProviderEditor })),
 )
 
 export function Dialogs() {
@@ -31,7 +31,7 @@ export function Dialogs() {
       case 'shortcuts':
         return <Shortcuts onClose={close} />
       case 'provider':
-        return <ProviderDialog onClose={close} />
+        return <ProviderEditor name={open.name} onClose={close} />
       case 'repo':
         return (
           <RepoDialog

@@ -7,7 +7,7 @@ type Open =
   | { kind: 'shortcuts' }
   | { kind: 'task'; repo: RepoId | null }
   | { kind: 'repo'; repo: RepoId | null }
-  | { kind: 'provider' }
+  | { kind: 'provider'; name: string | null }
 
 type DialogState = {
   open: Open

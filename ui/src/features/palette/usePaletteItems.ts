@@ -125,7 +125,9 @@ function useCommandItems(): PaletteItem[] {
     command('task', t('board.newTask'), Plus, 'C', () => show({ kind: 'task', repo: null })),
     command('repo', t('repo.add'), FolderPlus, '', () => show({ kind: 'repo', repo: null })),
     command('demo', t('first.demo'), CirclePlay, '', demo.begin),
-    command('provider', t('settings.addProvider'), KeyRound, '', () => show({ kind: 'provider' })),
+    command('provider', t('settings.addProvider'), KeyRound, '', () =>
+      show({ kind: 'provider', name: null }),
+    ),
     command('keys', t('keys.title'), Keyboard, '?', () => show({ kind: 'shortcuts' })),
     ...themes,
     ...tongues,

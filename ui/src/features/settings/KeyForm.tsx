@@ -5,6 +5,13 @@ import { Button } from '@/components/Button'
 import { ErrorNote } from '@/components/State'
 import { useToasts } from '@/store/toasts'
 
+/** How a key is written that consists of parts; the same in every language. */
+const keyForms: Partial<Record<Provider['kind'], string>> = {
+  jira: 'me@example.com:token',
+  trello: 'key:token',
+  sigv4: 'id:secret[:session-token]',
+}
+
 /**
  * Write only. The field is not controlled: the key never enters a state of the
  * application, and the field is emptied with the request that carries it.
@@ -44,7 +51,7 @@ export function KeyForm({ provider }: { provider: Provider }) {
           type="password"
           autoComplete="off"
           spellCheck={false}
-          placeholder={t('settings.key', { name })}
+          placeholder={keyForms[provider.kind] ?? t('settings.key', { name })}
           className="h-7 w-80 rounded-md border border-line-strong bg-inset px-2 font-mono text-base"
         />
         <Button type="submit" disabled={set.isPending}>

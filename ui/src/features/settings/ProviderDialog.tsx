@@ -1,57 +1,56 @@
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { Problem } from '@/api/problem'
-import { type ProviderKind, providerKinds, usePutProvider } from '@/api/providers'
+import { type Provider, providerKinds, usePutProvider } from '@/api/providers'
 import { Button } from '@/components/Button'
 import { Dialog } from '@/components/Dialog'
 import { Field } from '@/components/Field'
 import { ErrorNote } from '@/components/State'
+import { ProviderFields } from './ProviderFields'
+import { changeOf, emptyForm, formOf } from './providerForm'
 
-export function ProviderDialog({ onClose }: { onClose(): void }) {
+type Props = { provider: Provider | null; onClose(): void }
+
+/** Adds a provider, or edits one: its name stays, its key is not touched. */
+export function ProviderDialog({ provider, onClose }: Props) {
   const { t } = useTranslation()
-  const [form, setForm] = useState({
-    name: '',
-    kind: 'anthropic' as ProviderKind,
-    url: '',
-    models: '',
-  })
+  const [form, setForm] = useState(provider === null ? emptyForm : formOf(provider))
   const put = usePutProvider()
   const wrong = (name: string) => (put.error instanceof Problem ? put.error.field(name) : undefined)
   const submit = () =>
-    put.mutate(
-      {
-        name: form.name.trim(),
-        kind: form.kind,
-        baseUrl: form.url.trim(),
-        models: form.models
-          .split('\n')
-          .map((model) => model.trim())
-          .filter(Boolean),
-      },
-      { onSuccess: onClose },
-    )
+    put.mutate({ name: form.name.trim(), change: changeOf(form) }, { onSuccess: onClose })
+  const title =
+    provider === null
+      ? t('settings.addProvider')
+      : t('settings.editProvider', { name: provider.name })
   return (
-    <Dialog title={t('settings.addProvider')} onClose={onClose}>
+    <Dialog title={title} onClose={onClose}>
       <form
         noValidate
-        className="flex flex-col"
+        className="flex min-h-0 flex-col"
         onSubmit={(event) => {
           event.preventDefault()
           submit()
         }}
       >
-        <div className="flex flex-col gap-3 p-4">
-          <Field label={t('repo.name')} error={wrong('name')}>
-            {(wire) => (
-              <input
-                {...wire}
-                value={form.name}
-                autoComplete="off"
-                onChange={(event) => setForm({ ...form, name: event.target.value })}
-              />
-            )}
-          </Field>
-          <Field label={t('settings.kindLabel')} error={wrong('kind')}>
+        <div className="flex flex-col gap-3 overflow-y-auto p-4">
+          {provider === null ? (
+            <Field label={t('repo.name')} help={t('settings.nameHelp')} error={wrong('name')}>
+              {(wire) => (
+                <input
+                  {...wire}
+                  value={form.name}
+                  autoComplete="off"
+                  onChange={(event) => setForm({ ...form, name: event.target.value })}
+                />
+              )}
+            </Field>
+          ) : null}
+          <Field
+            label={t('settings.kindLabel')}
+            help={t(form.kind === 'anthropic' ? 'settings.kindRuns' : 'settings.kindClients')}
+            error={wrong('kind')}
+          >
             {(wire) => (
               <select
                 {...wire}
@@ -67,37 +66,13 @@ export function ProviderDialog({ onClose }: { onClose(): void }) {
               </select>
             )}
           </Field>
-          <Field label={t('settings.baseUrl')} error={wrong('base_url')}>
-            {(wire) => (
-              <input
-                {...wire}
-                value={form.url}
-                spellCheck={false}
-                autoComplete="off"
-                onChange={(event) => setForm({ ...form, url: event.target.value })}
-              />
-            )}
-          </Field>
-          <Field
-            label={t('settings.models')}
-            help={t('settings.modelsHelp')}
-            error={wrong('models')}
-          >
-            {(wire) => (
-              <textarea
-                {...wire}
-                rows={3}
-                value={form.models}
-                onChange={(event) => setForm({ ...form, models: event.target.value })}
-              />
-            )}
-          </Field>
+          <ProviderFields form={form} onChange={setForm} wrong={wrong} />
           {put.error === null ? null : <ErrorNote error={put.error} />}
         </div>
         <div className="flex justify-end gap-2 border-t border-line px-4 py-3">
           <Button onClick={onClose}>{t('common.cancel')}</Button>
           <Button type="submit" look="solid" disabled={put.isPending || form.name.trim() === ''}>
-            {t('common.add')}
+            {t(provider === null ? 'common.add' : 'common.save')}
           </Button>
         </div>
       </form>

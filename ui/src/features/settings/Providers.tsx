@@ -8,7 +8,9 @@ import { Scripted } from '@/components/Mark'
 import { ErrorNote, SkeletonLines } from '@/components/State'
 import { useDialogs } from '@/store/dialogs'
 import { KeyForm } from './KeyForm'
+import { LocalServers } from './LocalServers'
 import { Panel } from './Panel'
+import { ProviderActions } from './ProviderActions'
 
 export function Providers() {
   const { t } = useTranslation()
@@ -19,7 +21,7 @@ export function Providers() {
       title={t('settings.providers')}
       help={t('settings.providersHelp')}
       action={
-        <Button onClick={() => show({ kind: 'provider' })}>
+        <Button onClick={() => show({ kind: 'provider', name: null })}>
           <Plus aria-hidden />
           {t('settings.addProvider')}
         </Button>
@@ -29,7 +31,8 @@ export function Providers() {
         <ErrorNote error={providers.error} onRetry={() => void providers.refetch()} />
       ) : null}
       {providers.isPending ? <SkeletonLines lines={4} /> : null}
-      <ul className="flex flex-col gap-2">
+      <LocalServers />
+      <ul aria-label={t('settings.providers')} className="flex flex-col gap-2">
         {providers.data?.map((provider) => (
           <Row key={provider.name} provider={provider} />
         ))}
@@ -47,13 +50,20 @@ function Row({ provider }: { provider: Provider }) {
         <span className="text-t3">{provider.kind}</span>
         {provider.scripted ? <Scripted /> : null}
         {provider.builtIn ? <Chip>{t('settings.builtIn')}</Chip> : null}
-        {provider.runnable ? null : <Chip tone="amber">{t('settings.notRunnable')}</Chip>}
+        {provider.local ? <Chip tone="cyan">{t('settings.localChip')}</Chip> : null}
+        {provider.runnable ? null : (
+          <Chip tone="amber" why={t('settings.kindClients')}>
+            {t('settings.notRunnable')}
+          </Chip>
+        )}
         <code className="ml-auto truncate font-mono text-sm text-t3">{provider.baseUrl}</code>
       </div>
       <p className="text-sm break-words text-t3">
-        {t('settings.models')}: {provider.models.join(', ') || t('common.none')}
+        {provider.kind === 'fetch' ? t('settings.hosts') : t('settings.models')}:{' '}
+        {(provider.kind === 'fetch' ? provider.hosts : provider.models).join(', ') ||
+          t('common.none')}
       </p>
-      {provider.scripted ? (
+      {provider.scripted || !provider.needsKey ? (
         <p className="text-sm text-t3">{t('settings.noKeyNeeded')}</p>
       ) : (
         <>
@@ -61,6 +71,7 @@ function Row({ provider }: { provider: Provider }) {
           <KeyForm provider={provider} />
         </>
       )}
+      <ProviderActions provider={provider} />
     </li>
   )
 }
