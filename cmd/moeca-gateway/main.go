@@ -16,11 +16,20 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 
 	_ "golang.org/x/crypto/x509roots/fallback" // roots for images without any
 
 	"moeca/internal/gateway/process"
+)
+
+// The gateway holds little for long and makes much garbage for each request, so
+// it lets more of it gather (a request took 13 % less processor time, bench P3).
+// Near the ceiling, half of what its container may have, it collects as ever.
+const (
+	garbagePercent = 400
+	memoryCeiling  = 512 << 20
 )
 
 func main() { os.Exit(run()) }
@@ -36,6 +45,8 @@ func run() int {
 		fmt.Fprintln(os.Stderr, "moeca-gateway:", err)
 		return 1
 	}
+	debug.SetGCPercent(garbagePercent)
+	debug.SetMemoryLimit(memoryCeiling)
 	config, err := process.Load(*path)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "moeca-gateway:", err)
