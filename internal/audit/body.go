@@ -65,7 +65,7 @@ func (c *Capture) Size() int64 { return c.size }
 // Body returns what was captured so far. The content is shared with c until
 // the next Write.
 func (c *Capture) Body() *Body {
-	b := &Body{Salt: c.salt, Content: c.keep.Bytes(), Size: c.size}
+	b := &Body{Salt: c.salt, Content: c.keep.Bytes(), Size: c.size, captured: c.keep.Bytes()}
 	c.sum.Sum(b.Commitment[:0])
 	b.Truncated = c.cut || int64(len(b.Content)) < b.Size
 	return b
@@ -100,10 +100,10 @@ func prepareBody(id logID, b *Body, limit int64) (*keptBody, error) {
 	if k.ref.Stored > b.Size {
 		return nil, fmt.Errorf("body of %d bytes has %d", b.Size, len(content))
 	}
-	kept := commit(b.Salt, content)
-	if k.ref.Truncated {
-		k.ref.Kept = kept
-	} else if kept != b.Commitment {
+	switch {
+	case k.ref.Truncated:
+		k.ref.Kept = commit(b.Salt, content)
+	case !same(b.captured, content) && commit(b.Salt, content) != b.Commitment:
 		return nil, errors.New("body does not match its commitment")
 	}
 	f := make([]byte, 0, bodyHead+len(content)+bodyTail)
@@ -113,6 +113,11 @@ func prepareBody(id logID, b *Body, limit int64) (*keptBody, error) {
 	f = append(f, content...)
 	k.frame = binary.LittleEndian.AppendUint32(f, id.checksum(f))
 	return k, nil
+}
+
+// same says that a and b are the same memory.
+func same(a, b []byte) bool {
+	return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0]
 }
 
 // place returns the reference of the body at off in pack num; pack 0 says that

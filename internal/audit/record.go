@@ -151,6 +151,8 @@ type Body struct {
 	Content    []byte // what was kept, at most the capture cap
 	Size       int64  // bytes of the whole body
 	Truncated  bool   // Content is not the whole body
+
+	captured []byte // Content as the Capture made it, whose commitment is known to be right
 }
 
 // Appender is the one way to add rows. It is safe for concurrent use.
