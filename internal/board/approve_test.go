@@ -2,6 +2,7 @@ package board_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -322,5 +323,36 @@ func TestCommitPutOnTheBranchAfterApprovalIsNotMerged(t *testing.T) {
 	}
 	if out := w.git("branch", "--contains", evil, "--format=%(refname:short)"); out != task.Attempt.Branch {
 		t.Fatalf("the commit nobody saw is on %s", out)
+	}
+}
+
+// What is shown unasked and what an approval takes for seen is one figure.
+func TestLinesNotShownMustBeAcknowledged(t *testing.T) {
+	for lines, cut := range map[int]bool{board.DiffLines: false, board.DiffLines + 1: true} {
+		t.Run(fmt.Sprint(lines), func(t *testing.T) {
+			w := newWorld(t)
+			w.driver.agent = edits(map[string]string{"long.txt": strings.Repeat("line\n", lines-1) + "the last\n"})
+			w.start()
+			w.repo()
+			task := w.run(w.task("Long").ID)
+			set := must(w.Diff(t.Context(), task.ID, board.DiffOptions{}))(t)
+			r := must(w.Review(t.Context(), task.ID))(t)
+			if set.Files[0].Truncated != cut || slices.Contains(r.Truncated, "long.txt") != cut || slices.Contains(r.Acks, board.AckTruncated) != cut {
+				t.Fatalf("%d lines: shown whole %v, review %v, acks %v", lines, !set.Files[0].Truncated, r.Truncated, r.Acks)
+			}
+			if whole := must(w.Diff(t.Context(), task.ID, board.DiffOptions{MaxFileLines: 2 * lines}))(t); whole.Files[0].Truncated {
+				t.Fatalf("%d lines cannot be asked for", lines)
+			}
+			req := w.request(task.ID)
+			a := must(w.Approve(t.Context(), task.ID, req, person))(t)
+			st := must(a.Verify())(t)
+			if slices.Contains(st.Truncated, "long.txt") != cut {
+				t.Fatalf("%d lines: statement %v", lines, st.Truncated)
+			}
+			if req.Acks = slices.DeleteFunc(req.Acks, func(a string) bool { return a == board.AckTruncated }); cut {
+				_, err := w.Approve(t.Context(), task.ID, req, person)
+				wantCode(t, err, "ack_missing")
+			}
+		})
 	}
 }

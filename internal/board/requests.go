@@ -65,7 +65,13 @@ type LogPage struct {
 	Ended bool      `json:"ended"`
 }
 
-// DiffOptions bound a diff. Zero values take the defaults of package git.
+// DiffLines is how many lines of one file a diff shows unless more are asked
+// for. What it leaves out is what an approval has to acknowledge: the person is
+// taken to have seen this much of a file and no more.
+const DiffLines = 20_000
+
+// DiffOptions bound a diff. Zero lines are DiffLines, zero bytes the default of
+// package git.
 type DiffOptions struct {
 	MaxFileLines  int
 	MaxTotalBytes int64

@@ -257,6 +257,7 @@ func (s *Service) Diff(ctx context.Context, key string, o DiffOptions) (diff.Set
 			from = p.MergeBase
 		}
 	}
+	defaults(&o.MaxFileLines, DiffLines)
 	set, err := store.Diff(ctx, from, to, o)
 	return set, wrap("diff task", err)
 }
@@ -279,7 +280,7 @@ func (s *Service) truncated(ctx context.Context, st Store, from, to string) ([]s
 	if ok {
 		return slices.Clone(got), nil
 	}
-	set, err := st.Diff(ctx, from, to, DiffOptions{})
+	set, err := st.Diff(ctx, from, to, DiffOptions{MaxFileLines: DiffLines})
 	if err != nil {
 		return nil, err
 	}
