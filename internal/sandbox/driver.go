@@ -63,6 +63,7 @@ const (
 	CauseTimeout = "timeout"
 	CauseStopped = "stopped"
 	CauseLost    = "lost" // the engine or the host went away
+	CauseDisk    = "disk limit"
 )
 
 // Image is a resolved image.

@@ -2,6 +2,7 @@ package stack
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -76,6 +77,9 @@ func examine(ctx context.Context, o Options, d drivers, images interface{ PolyRe
 		if l, ok := driver.(interface{ Unenforced() []string }); ok && entry.Usable {
 			entry.Limits = l.Unenforced()
 		}
+		if entry.Usable {
+			entry.Limits = append(entry.Limits, diskNote)
+		}
 		doc.Drivers = append(doc.Drivers, entry)
 	}
 	doc.Images = []hostapi.DoctorImage{
@@ -84,6 +88,10 @@ func examine(ctx context.Context, o Options, d drivers, images interface{ PolyRe
 	}
 	return doc
 }
+
+// diskNote says how far the one limit that is polled holds.
+var diskNote = fmt.Sprintf("disk: no quota; a tree's usage is looked at every %v, and a sandbox that passes %d GiB or leaves less than %d GiB free is stopped",
+	sandbox.DefaultDiskLimit.Every, sandbox.DefaultDiskLimit.Bytes>>30, sandbox.DefaultDiskLimit.Floor>>30)
 
 // versionLimit bounds how long a tool may take to say its version.
 const versionLimit = 5 * time.Second

@@ -178,7 +178,7 @@ func (s *Stack) openBoard(ctx context.Context) error {
 	}
 	s.board, err = board.New(board.Deps{
 		DB: db, Bus: s.bus, Repos: board.NewRepositories(board.GitOptions{Data: s.data.Path, Owner: own, Identity: who}),
-		Driver: s.driver, Others: s.drivers.others(ctx, s.driver), Gateway: s.sessions, Sockets: s.runtime,
+		Driver: sandbox.LimitDisk(s.driver, sandbox.DefaultDiskLimit), Others: s.drivers.others(ctx, s.driver), Gateway: s.sessions, Sockets: s.runtime,
 		Providers: s.gateway.Admin, Ledger: s.gateway.Append, Log: s.audit, Signer: signer,
 		Data: s.data.Path, Owner: s.data.ID, UID: s.id.SandboxUID, GID: s.id.SandboxGID,
 		Identity: who, Logger: s.log,
