@@ -41,7 +41,7 @@ func (v reservation) Decide(_ context.Context, r *gate.Request) gate.Decision {
 	switch r.Class {
 	case upstream.Inference:
 		return v.x.reserve()
-	case upstream.Read, upstream.Count:
+	case upstream.Read, upstream.Count, upstream.Write: // files that a session was granted are priced when a call uses them
 		return gate.Allow()
 	}
 	return gate.Deny(http.StatusForbidden, gate.ReasonUnpriced, "the gateway does not know what this path of %s costs", r.Upstream.Name)
