@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,17 +17,31 @@ import (
 )
 
 // AuditView reads the log the gateway writes. It opens the files read-only and
-// takes no lock, so that reading and verifying never hold up traffic. It also
-// remembers the furthest head it has seen, which a verification must reach.
+// takes no lock, so that reading and verifying never hold up traffic.
+//
+// It is also the log's first witness: the furthest head the gateway has told is
+// kept in a file of the host, which the gateway cannot write, and every
+// verification must reach it. A tail that was cut while nobody looked is then
+// found, also after a restart.
 type AuditView struct {
-	dir string
+	dir     string
+	pinFile string
 
 	mu     sync.Mutex
 	reader *audit.Reader
 	pin    *audit.Head
 }
 
-func newAuditView(dir string) *AuditView { return &AuditView{dir: dir} }
+// newAuditView opens the log of a data directory.
+func newAuditView(data string) *AuditView {
+	v := &AuditView{dir: filepath.Join(data, "audit"), pinFile: filepath.Join(data, "audit.head")}
+	if raw, err := os.ReadFile(v.pinFile); err == nil {
+		if head, err := audit.ParseHead(strings.TrimSpace(string(raw))); err == nil {
+			v.pin = &head
+		}
+	}
+	return v
+}
 
 // open returns the reader with everything new picked up, and the last row.
 func (v *AuditView) open() (*audit.Reader, int64, error) {
@@ -162,17 +177,45 @@ func (v *AuditView) Verify(ctx context.Context) (audit.Report, error) {
 	return report, nil
 }
 
-// saw remembers a head the gateway reported.
-func (v *AuditView) saw(seq int64, hexHash string) {
+// saw remembers a head the gateway reported, when it is further than the one
+// that is held.
+func (v *AuditView) saw(seq int64, hexHash string) error {
 	raw, err := hex.DecodeString(hexHash)
 	if err != nil || len(raw) != audit.HashSize || seq == 0 {
-		return
+		return nil // no row yet
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.pin == nil || v.pin.Seq < seq {
-		v.pin = &audit.Head{Seq: seq, Hash: audit.Hash(raw)}
+	if v.pin != nil && v.pin.Seq >= seq {
+		return nil
 	}
+	head := audit.Head{Seq: seq, Hash: audit.Hash(raw)}
+	if err := writeFile(v.pinFile, []byte(head.String()+"\n"), 0o600); err != nil {
+		return fmt.Errorf("keep the head of the log: %w", err)
+	}
+	v.pin = &head
+	return nil
+}
+
+// missing says what the log no longer holds of what this host has seen, or "".
+func (v *AuditView) missing() string {
+	v.mu.Lock()
+	pin := v.pin
+	v.mu.Unlock()
+	if pin == nil {
+		return ""
+	}
+	r, last, err := v.open()
+	if err != nil {
+		return ""
+	}
+	if last < pin.Seq {
+		return fmt.Sprintf("the log ends at row %d, and this host has seen row %d: rows were cut off. Run `moeca audit verify`", last, pin.Seq)
+	}
+	if _, hash, err := r.At(pin.Seq); err != nil || hash != pin.Hash {
+		return fmt.Sprintf("row %d of the log is not the one this host has seen: the log was rewritten. Run `moeca audit verify`", pin.Seq)
+	}
+	return ""
 }
 
 func unreadable(err error) error {
@@ -223,7 +266,7 @@ var (
 
 // ReadAudit reads the log of a data directory, whether or not a host runs on
 // it.
-func ReadAudit(data string) *AuditView { return newAuditView(filepath.Join(data, "audit")) }
+func ReadAudit(data string) *AuditView { return newAuditView(data) }
 
 // Refresh and At make the view the board's reader.
 func (v *AuditView) Refresh() (int64, error) {

@@ -113,7 +113,7 @@ func (s *Stack) openData(context.Context) error {
 	}
 	s.data = data
 	s.onClose(func(context.Context) { data.Close() })
-	s.audit = newAuditView(data.Join("audit"))
+	s.audit = newAuditView(data.Path)
 	store, err := secret.OpenStore(data.Join("secrets"), secret.StoreOptions{
 		NoKeychain: s.opts.NoKeychain, Service: "moeca-" + data.ID,
 	})

@@ -148,11 +148,25 @@ func (s *Stack) Status(ctx context.Context) hostapi.Status {
 		st.Gateway.Cause = "the gateway does not answer"
 		return st
 	}
-	s.audit.saw(health.Records, health.Head)
 	st.Gateway = hostapi.GatewayStatus{
 		OK: health.OK && health.Writable, Records: health.Records, Head: health.Head, Cause: health.Cause,
 	}
+	if gone := s.audit.missing(); gone != "" {
+		st.Gateway.OK, st.Gateway.Cause = false, gone
+	}
+	s.heard(health)
 	return st
+}
+
+// heard keeps the head of the log as the gateway tells it. What a host has seen
+// and the log no longer holds is kept as it was: it is the evidence.
+func (s *Stack) heard(h gatewayapi.Health) {
+	if s.audit.missing() != "" {
+		return
+	}
+	if err := s.audit.saw(h.Records, h.Head); err != nil {
+		s.log.Warn("audit", "error", err)
+	}
 }
 
 // Board is the service behind the API, for callers in the same process.

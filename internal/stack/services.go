@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"moeca/internal/gateway/gatewayapi"
 	"moeca/internal/sandbox"
 	"moeca/internal/sandbox/docker"
 )
@@ -78,6 +77,11 @@ func (s *Stack) startGateway(ctx context.Context) error {
 	g, err := startGateway(ctx, p)
 	if g != nil {
 		s.onClose(g.Close)
+		s.onClose(func(ctx context.Context) {
+			if h, err := g.Admin.Health(ctx); err == nil {
+				s.heard(h)
+			}
+		})
 	}
 	if err != nil {
 		return err
@@ -85,7 +89,7 @@ func (s *Stack) startGateway(ctx context.Context) error {
 	s.gateway = g
 	s.providers.attach(g.Admin)
 	s.background(func(ctx context.Context) {
-		g.renew(ctx, func(h gatewayapi.Health) { s.audit.saw(h.Records, h.Head) })
+		g.renew(ctx, s.heard)
 	})
 	return nil
 }

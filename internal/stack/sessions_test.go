@@ -1,6 +1,7 @@
 package stack
 
 import (
+	"path/filepath"
 	"testing"
 
 	"moeca/internal/audit"
@@ -8,7 +9,7 @@ import (
 
 func TestSpentBySession(t *testing.T) {
 	dir := t.TempDir()
-	log, err := audit.Open(dir, audit.Options{})
+	log, err := audit.Open(filepath.Join(dir, "audit"), audit.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

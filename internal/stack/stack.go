@@ -7,6 +7,7 @@
 //	format.json    version of the layout and the id of this directory
 //	host.db        board, runs, events
 //	audit/         log segments, written only by the gateway
+//	audit.head     furthest head of the log this host has seen
 //	trees/         one plain tree per attempt; trash/ beside it
 //	git/           our clean git directory per repository
 //	images/        root file systems by digest
