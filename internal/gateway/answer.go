@@ -78,6 +78,7 @@ type answerBody struct {
 	clean   *scrub.Reader
 	meter   *usage.Meter
 	capture *audit.Capture
+	room    int64         // for it, of what the session may keep
 	alive   func()        // called for each sign of life of the upstream
 	over    func() []byte // called once when the reservation is used up: how the stream ends
 	tail    []byte        // of that, what is not read yet
@@ -88,9 +89,10 @@ type answerBody struct {
 }
 
 func (x *exchange) newAnswerBody(resp *http.Response, clean *scrub.Filter, alive func()) *answerBody {
+	room := x.live.keep(x.g.limits.CaptureBytes, x.g.limits.SessionKept)
 	b := &answerBody{
 		resp: resp, src: resp.Body, status: resp.StatusCode, alive: alive,
-		meter: usage.New(x.spend.dialect, resp.Header.Get("Content-Type")), over: x.cutShort, capture: audit.NewCapture(x.g.limits.CaptureBytes),
+		meter: usage.New(x.spend.dialect, resp.Header.Get("Content-Type")), over: x.cutShort, capture: audit.NewCapture(room), room: room,
 	}
 	b.meter.Limit = x.spend.over
 	b.clean = scrub.NewReader(resp.Body, clean)

@@ -19,11 +19,17 @@ import (
 // It follows bodies only where a single Content-Length says how long they are.
 // After a chunked body it cannot know where the next head begins, so the
 // connection is closed after the answer to such a request.
+//
+// Of a line it keeps the beginning only: enough for the two fields it reads. A
+// length that does not fit is refused.
 type conn struct {
 	net.Conn
 	socket string // session of the sandbox socket, empty on the loopback listener
+	door   *door  // it came through; nil: none
 
 	mu      sync.Mutex
+	known   bool   // a request on it named a session
+	busy    bool   // and one is served
 	finding string // sticky: such a connection is closed after its answer
 	begun   int    // heads of which at least one byte came
 	handled int    // requests the server handed to the handler
@@ -33,7 +39,10 @@ type conn struct {
 
 type headScan struct {
 	state     scanState
-	line      []byte // of the current line, without its end
+	line      []byte // beginning of the current line, without its end
+	long      bool   // the line has more
+	cr        bool   // its last byte is a CR, which is kept off line
+	bare      bool   // a CR inside
 	lines     int    // whole lines of this head
 	lengths   int
 	encodings int
@@ -49,8 +58,8 @@ const (
 	opaque
 )
 
-// maxLine: the server refuses longer heads by itself.
-const maxLine = 64 << 10
+// maxLine is how much of a line is kept.
+const maxLine = 96
 
 // Read passes bytes on and looks at them.
 func (c *conn) Read(p []byte) (int, error) {
@@ -85,7 +94,7 @@ func (c *conn) scan(p []byte) {
 				h.state = inHead
 			}
 		case inHead:
-			if h.lines == 0 && len(h.line) == 0 {
+			if h.lines == 0 && len(h.line) == 0 && !h.cr {
 				c.begun++
 			}
 			i := bytes.IndexByte(p, '\n')
@@ -100,19 +109,32 @@ func (c *conn) scan(p []byte) {
 	}
 }
 
+// keep takes more of the current line.
 func (c *conn) keep(p []byte) {
-	if len(c.head.line)+len(p) <= maxLine {
-		c.head.line = append(c.head.line, p...)
+	h := &c.head
+	if len(p) == 0 {
+		return
 	}
+	if h.cr { // the one before was not the last
+		h.add([]byte("\r"))
+	}
+	p, h.cr = bytes.CutSuffix(p, []byte("\r"))
+	h.add(p)
+}
+
+func (h *headScan) add(p []byte) {
+	h.bare = h.bare || bytes.IndexByte(p, '\r') >= 0
+	room := min(maxLine-len(h.line), len(p))
+	h.line = append(h.line, p[:room]...)
+	h.long = h.long || room < len(p)
 }
 
 func (c *conn) endLine() {
 	h := &c.head
-	line, crlf := bytes.CutSuffix(h.line, []byte("\r"))
-	if !crlf || bytes.IndexByte(line, '\r') >= 0 {
+	if !h.cr || h.bare {
 		c.found(gate.FramingJunk)
 	}
-	switch {
+	switch line := h.line; {
 	case h.lines == 0: // the request line
 	case len(line) == 0:
 		c.endHead()
@@ -123,7 +145,7 @@ func (c *conn) endLine() {
 		c.field(line)
 	}
 	h.lines++
-	h.line = h.line[:0]
+	h.line, h.long, h.cr, h.bare = h.line[:0], false, false, false
 }
 
 func (c *conn) field(line []byte) {
@@ -132,7 +154,7 @@ func (c *conn) field(line []byte) {
 	case "content-length":
 		c.head.lengths++
 		n, err := strconv.ParseUint(string(bytes.TrimSpace(value)), 10, 63)
-		if err != nil {
+		if err != nil || c.head.long {
 			c.found(gate.FramingLengths)
 		}
 		c.head.length = int64(n)
@@ -173,6 +195,35 @@ func (c *conn) request() (finding string, last bool) {
 	return c.finding, c.finding != "" || c.head.state == opaque
 }
 
+// serves is called when the session of a request is known.
+func (c *conn) serves() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.known, c.busy = true, true
+}
+
+// rest is called when the answer is out and the connection waits.
+func (c *conn) rest() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.busy = false
+}
+
+// use says whether a request of a session is served, and whether one ever was.
+func (c *conn) use() (busy, known bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.busy, c.known
+}
+
+// Close also gives back the place.
+func (c *conn) Close() error {
+	if c.door != nil {
+		c.door.leave(c)
+	}
+	return c.Conn.Close()
+}
+
 // refuse marks the connection as one whose caller does not speak our protocol.
 func (c *conn) refuse() {
 	c.mu.Lock()
@@ -197,18 +248,4 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 func connOf(ctx context.Context) *conn {
 	c, _ := ctx.Value(connKey{}).(*conn)
 	return c
-}
-
-// listener wraps what it accepts.
-type listener struct {
-	net.Listener
-	socket string
-}
-
-func (l listener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return &conn{Conn: c, socket: l.socket}, nil
 }

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"strings"
 	"testing"
 
 	"moeca/internal/gateway/gate"
@@ -27,6 +28,12 @@ func TestFramingIsFoundInEverySplit(t *testing.T) {
 		"huge":               {"POST / HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\nabc", gate.FramingLengths},
 		"bare LF":            {"GET / HTTP/1.1\nHost: g\n\n", gate.FramingJunk},
 		"bare CR":            {"GET / HTTP/1.1\r\nA: b\rc\r\n\r\n", gate.FramingJunk},
+		"CR CR LF":           {"GET / HTTP/1.1\r\nA: b\r\r\n\r\n", gate.FramingJunk},
+		"lone CR line":       {"GET / HTTP/1.1\r\n\r\r\n\r\n", gate.FramingJunk},
+		"length far away":    {"POST / HTTP/1.1\r\nContent-Length: " + strings.Repeat(" ", 100) + "3\r\n\r\nabc", gate.FramingLengths},
+		"length, then far":   {"POST / HTTP/1.1\r\nContent-Length: 3" + strings.Repeat(" ", 100) + "\r\n\r\nabc", gate.FramingLengths},
+		"long line":          {"GET / HTTP/1.1\r\nA: " + strings.Repeat("b", 300) + "\r\n\r\n", ""},
+		"bare CR far away":   {"GET / HTTP/1.1\r\nA: " + strings.Repeat("b", 300) + "\rc\r\n\r\n", gate.FramingJunk},
 		"in the second":      {"POST / HTTP/1.1\r\nContent-Length: 1\r\n\r\nxGET / HTTP/1.1\r\nA: b\r\n c\r\n\r\n", gate.FramingFolded},
 	}
 	for name, c := range cases {
@@ -58,7 +65,7 @@ func FuzzScan(f *testing.F) {
 	f.Add("GET / HTTP/1.1\nHost: g\n\n", 3)
 	f.Fuzz(func(t *testing.T, text string, cut int) {
 		a, b := scanAll(text, 0), scanAll(text, cut)
-		if a.finding != b.finding || a.begun != b.begun || a.head.state != b.head.state || a.head.skip != b.head.skip {
+		if a.finding != b.finding || a.begun != b.begun || a.head.state != b.head.state || a.head.skip != b.head.skip || a.head.lines != b.head.lines || string(a.head.line) != string(b.head.line) {
 			t.Fatalf("cut at %d: %+v and %+v", cut, a.head, b.head)
 		}
 	})

@@ -13,17 +13,25 @@ import (
 	"moeca/internal/gateway/gate"
 )
 
+// Bounds on a head, which is read before anybody is known. Nobody known sends
+// more than a few hundred bytes to the loopback listener.
+const (
+	headTime      = 10 * time.Second
+	sandboxHead   = 32 << 10
+	strangersHead = 12 << 10 // the server adds 4 KiB
+)
+
 // newServer returns the hardened server both kinds of listener use: HTTP/1.1
 // only, bounded heads, bounded time for a head, no logging of what a caller
 // sent. Bodies and answers have deadlines of their own.
-func (g *Gateway) newServer() *http.Server {
+func (g *Gateway) newServer(head int) *http.Server {
 	var p http.Protocols
 	p.SetHTTP1(true)
 	return &http.Server{
 		Handler:                      http.HandlerFunc(g.serve),
-		ReadHeaderTimeout:            15 * time.Second,
+		ReadHeaderTimeout:            headTime,
 		IdleTimeout:                  2 * time.Minute,
-		MaxHeaderBytes:               64 << 10,
+		MaxHeaderBytes:               head,
 		DisableGeneralOptionsHandler: true,
 		Protocols:                    &p,
 		ErrorLog:                     log.New(io.Discard, "", 0),
@@ -35,7 +43,10 @@ func (g *Gateway) newServer() *http.Server {
 // connState records what never became a request, when its connection ends.
 func (g *Gateway) connState(nc net.Conn, s http.ConnState) {
 	c, ok := nc.(*conn)
-	if s == http.StateClosed && ok && c.unhandled() {
+	switch {
+	case ok && s == http.StateIdle:
+		c.rest()
+	case ok && s == http.StateClosed && c.unhandled():
 		g.recordMalformed(c)
 	}
 }
@@ -44,12 +55,12 @@ func (g *Gateway) connState(nc net.Conn, s http.ConnState) {
 // gateway is.
 func (g *Gateway) ServeTokens(l net.Listener) error {
 	g.hosts.set(l.Addr(), g.o.Published)
-	srv := g.newServer()
+	srv := g.newServer(strangersHead)
 	if !g.adopt(srv) {
 		_ = l.Close()
 		return http.ErrServerClosed
 	}
-	err := srv.Serve(listener{Listener: l})
+	err := srv.Serve(listener{Listener: l, door: newDoor(g.limits.ClientConns, func() { g.recordFull("") })})
 	if errors.Is(err, http.ErrServerClosed) || errors.Is(err, net.ErrClosed) {
 		return nil
 	}

@@ -23,6 +23,13 @@ type Limits struct {
 	SessionTokens  int64   `json:"session_tokens,omitempty"`   // 2,000,000 where a scope names no budget
 	ContextTokens  int64   `json:"context_tokens,omitempty"`   // 1,000,000: the largest context of any model
 	OutputTokens   int64   `json:"output_tokens,omitempty"`    // 128,000: the largest output of any model
+	SessionKept    int64   `json:"session_kept,omitempty"`     // 256 MiB of bodies of a session in the log; beyond it their commitments only
+	SessionRecords int64   `json:"session_records,omitempty"`  // 500,000 rows of a session, then it is ended; negative: no bound
+	SessionDenials int64   `json:"session_denials,omitempty"`  // 2,000 refusals of a session, then it is ended; negative: no bound
+	DenialRows     int     `json:"denial_rows,omitempty"`      // 20 refusals of one kind that are rows of their own; then they are counted
+	DenialSeconds  int64   `json:"denial_seconds,omitempty"`   // 10: a row for those counted
+	SessionConns   int     `json:"session_conns,omitempty"`    // 64 connections to a sandbox's socket
+	ClientConns    int     `json:"client_conns,omitempty"`     // 256 to the loopback listener, of all callers
 	ModelPerSecond float64 `json:"model_per_second,omitempty"` // 5
 	ModelBurst     int     `json:"model_burst,omitempty"`      // 10
 	ToolPerSecond  float64 `json:"tool_per_second,omitempty"`  // 10
@@ -39,6 +46,13 @@ func (l Limits) WithDefaults() Limits {
 	def(&l.SessionTokens, gatewayapi.DefaultSessionTokens)
 	def(&l.ContextTokens, 1_000_000)
 	def(&l.OutputTokens, 128_000)
+	def(&l.SessionKept, 256<<20)
+	def(&l.SessionRecords, 500_000)
+	def(&l.SessionDenials, 2_000)
+	def(&l.DenialRows, 20)
+	def(&l.DenialSeconds, 10)
+	def(&l.SessionConns, 64)
+	def(&l.ClientConns, 256)
 	def(&l.ModelPerSecond, 5)
 	def(&l.ModelBurst, 10)
 	def(&l.ToolPerSecond, 10)
@@ -84,6 +98,8 @@ type Gateway struct {
 	idle      func() // closes idle upstream connections
 	hosts     hostList
 	scrubs    scrubs
+	strangers *fold          // refusals of callers without a session
+	ends      sync.WaitGroup // sessions that end by themselves; Add only with mu held
 
 	mu     sync.Mutex
 	lives  map[string]*live
@@ -112,6 +128,7 @@ func New(o Options) *Gateway {
 		Model: gate.Bucket{PerSecond: g.limits.ModelPerSecond, Burst: g.limits.ModelBurst},
 		Tool:  gate.Bucket{PerSecond: g.limits.ToolPerSecond, Burst: g.limits.ToolBurst},
 	}
+	g.strangers = g.newFold(1)
 	g.chain = g.gates()
 	return g
 }

@@ -1,14 +1,12 @@
 package gateway
 
 import (
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"moeca/internal/audit"
-	"moeca/internal/gateway/gate"
 	"moeca/internal/session"
 )
 
@@ -60,8 +58,11 @@ func (x *exchange) queueIntent() error {
 	r.Attrs = append(r.Attrs, x.operations()...)
 	r.Attrs = append(r.Attrs, x.spend.reserved()...)
 	inOrder(r.Attrs)
-	row, err := x.g.o.Log.Queue(r, x.capture(), nil)
+	row, err := x.g.o.Log.Queue(r, x.capture(x.live), nil)
 	x.intent = row
+	if x.live.records.Add(2) > x.g.limits.SessionRecords && x.g.limits.SessionRecords > 0 {
+		x.g.expel(x.live, OverRecords)
+	}
 	return err
 }
 
@@ -88,12 +89,12 @@ func (x *exchange) operations() (attrs []audit.Attr) {
 	return append(attrs, audit.Attr{Key: "operation", Value: audit.Clip(strings.Join(names, " "), 512)})
 }
 
-// capture keeps the request body for its row.
-func (x *exchange) capture() *audit.Body {
+// capture keeps the request body for its row, within what the session may keep.
+func (x *exchange) capture(l *live) *audit.Body {
 	if len(x.req.Body) == 0 {
 		return nil
 	}
-	c := audit.NewCapture(x.g.limits.CaptureBytes)
+	c := audit.NewCapture(l.keep(min(int64(len(x.req.Body)), x.g.limits.CaptureBytes), x.g.limits.SessionKept))
 	_, _ = c.Write(x.req.Body)
 	return c.Body()
 }
@@ -115,6 +116,7 @@ func (x *exchange) queueOutcome(result string) {
 			x.answer.capture.Cut()
 		}
 		response = x.answer.capture.Body()
+		x.live.kept.Add(int64(len(response.Content)) - x.answer.room)
 		if m := x.answer.meter.Model(); m != "" {
 			r.Model = audit.Clip(m, 128)
 		}
@@ -133,35 +135,5 @@ func (x *exchange) queueOutcome(result string) {
 	inOrder(r.Attrs)
 	if _, err := x.g.o.Log.Queue(r, nil, response); err != nil {
 		x.g.o.Logger.Error("audit outcome not written", "intent", r.Ref, "error", err)
-	}
-}
-
-// recordRefusal writes the one row of a denial and waits until it is durable.
-func (x *exchange) recordRefusal(d gate.Decision) error {
-	r := x.row(audit.KindRefusal)
-	r.Gate, r.Reason, r.Status = d.Gate, d.Reason, d.Status
-	r.Duration = x.g.o.Now().Sub(x.start).Truncate(time.Microsecond)
-	row, err := x.g.o.Log.Queue(r, x.capture(), nil)
-	if err != nil {
-		return err
-	}
-	return row.Wait(x.r.Context())
-}
-
-// recordMalformed writes the row of bytes that never became a request. There
-// is nobody left to answer.
-func (g *Gateway) recordMalformed(c *conn) {
-	r := audit.Record{
-		Kind: audit.KindRefusal, Source: audit.SourceGateway, Actor: audit.ActorAgent,
-		Gate: gate.Protocol{}.Name(), Reason: gate.ReasonMalformed, Status: http.StatusBadRequest,
-	}
-	if c.socket != "" {
-		r.Attribution.Session = c.socket
-		if s, err := g.o.Sessions.Get(c.socket); err == nil {
-			r.Attribution, r.Actor = Attribution(s)
-		}
-	}
-	if _, err := g.o.Log.Queue(r, nil, nil); err != nil {
-		g.o.Logger.Error("audit refusal not written", "reason", r.Reason, "error", err)
 	}
 }

@@ -28,8 +28,12 @@ const (
 )
 
 // refuse records the denial and then answers it. While the log cannot be
-// written, the answer says that instead: there is no unrecorded answer.
+// written, the answer says that instead: there is no unrecorded answer. The
+// connection of a stranger ends with it: the server would wait for a body.
 func (x *exchange) refuse(d gate.Decision) {
+	if x.req.Session.ID == "" {
+		x.w.last = true
+	}
 	if err := x.recordRefusal(d); err != nil {
 		d = x.g.logDown(err)
 	} else if report, ok := x.pushReport(d); ok {

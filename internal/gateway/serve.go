@@ -55,6 +55,7 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
 		x.refuse(d)
 		return
 	}
+	c.serves()
 	l, ok := g.enter(x.req.Session.ID)
 	if !ok {
 		d := gate.Deny(http.StatusUnauthorized, gate.ReasonUnknown, "the session is over")
@@ -77,6 +78,7 @@ func (x *exchange) load(limit int64) ([]byte, error) {
 	if x.r.ContentLength == 0 {
 		return nil, nil
 	}
+	connOf(x.r.Context()).serves()
 	expect := limit
 	if n := x.r.ContentLength; n > 0 {
 		expect = min(n, limit)

@@ -34,14 +34,20 @@ var errClosed = errors.New("gateway: closed")
 
 // live is a session with what must end when it does.
 type live struct {
-	id     string
-	path   string
-	ctx    context.Context // ends with the session; only the cause of a cut
-	end    context.CancelFunc
-	server *http.Server // nil for token clients
-	timer  *time.Timer
-	held   atomic.Int64   // bytes of bodies in memory
-	calls  sync.WaitGroup // exchanges under way; Add only with Gateway.mu held
+	id      string
+	path    string
+	ctx     context.Context // ends with the session; only the cause of a cut
+	end     context.CancelFunc
+	server  *http.Server // nil for token clients
+	timer   *time.Timer
+	who     session.Session
+	held    atomic.Int64 // bytes of bodies in memory
+	kept    atomic.Int64 // bytes of bodies in the log, with what is set aside for answers under way
+	records atomic.Int64 // intents and outcomes
+	denied  atomic.Int64 // refusals
+	denials *fold
+	ending  atomic.Bool    // it has too much of something
+	calls   sync.WaitGroup // exchanges under way; Add only with Gateway.mu held
 }
 
 // Minted is a session that exists but is not served yet: the caller records it
@@ -89,7 +95,7 @@ func (m *Minted) Drop() {
 // the caller drops the mint.
 func (m *Minted) Serve() error {
 	g, id := m.g, m.Session.ID
-	l := &live{id: id, path: m.path}
+	l := &live{id: id, path: m.path, who: m.Session, denials: g.newFold(g.limits.DenialRows)}
 	l.ctx, l.end = context.WithCancel(context.Background())
 	g.openBudgets(m.Session)
 	g.mu.Lock()
@@ -99,14 +105,11 @@ func (m *Minted) Serve() error {
 		return errClosed
 	}
 	g.lives[id] = l
-	l.timer = time.AfterFunc(m.Session.Expires.Sub(g.o.Now()), func() {
-		ctx, cancel := context.WithTimeout(context.Background(), settleTime)
-		defer cancel()
-		g.Revoke(ctx, id)
-	})
+	l.timer = time.AfterFunc(m.Session.Expires.Sub(g.o.Now()), func() { g.endByItself(id, ActionExpired, "") })
 	if m.listener != nil {
-		l.server = g.newServer()
-		go func() { _ = l.server.Serve(listener{Listener: m.listener, socket: id}) }()
+		l.server = g.newServer(sandboxHead)
+		door := newDoor(g.limits.SessionConns, func() { g.recordFull(id) })
+		go func() { _ = l.server.Serve(listener{Listener: m.listener, socket: id, door: door}) }()
 	}
 	return nil
 }
@@ -115,6 +118,11 @@ func (m *Minted) Serve() error {
 // connections are closed, its streams are cut. When it returns they are settled,
 // or ctx is over. It says whether there was such a session.
 func (g *Gateway) Revoke(ctx context.Context, id string) (gatewayapi.Revoked, bool) {
+	return g.endSession(ctx, id, nil)
+}
+
+// endSession also has a row written, by whoever is the one that ended it.
+func (g *Gateway) endSession(ctx context.Context, id string, record func(*live, gatewayapi.Revoked)) (gatewayapi.Revoked, bool) {
 	_, known := g.o.Sessions.Revoke(id)
 	g.mu.Lock()
 	l := g.lives[id]
@@ -138,7 +146,12 @@ func (g *Gateway) Revoke(ctx context.Context, id string) (gatewayapi.Revoked, bo
 	}
 	g.rate.Forget(id)
 	spent := g.ledger.Close(id)
-	return gatewayapi.Revoked{ID: id, Tokens: spent.Tokens, Cost: spent.Cost}, true
+	out := gatewayapi.Revoked{ID: id, Tokens: spent.Tokens, Cost: spent.Cost}
+	g.closeFold(l.denials)
+	if record != nil {
+		record(l, out)
+	}
+	return out, true
 }
 
 // enter counts an exchange of a session; leave must follow. It fails when the
@@ -188,11 +201,13 @@ func (g *Gateway) Close(ctx context.Context) {
 		wg.Go(func() { g.Revoke(ctx, id) })
 	}
 	wg.Wait()
+	g.ends.Wait()
 	g.hosts.mu.Lock()
 	defer g.hosts.mu.Unlock()
 	for _, srv := range g.hosts.srv {
 		_ = srv.Close()
 	}
+	g.closeFold(g.strangers)
 	g.idle()
 }
 
