@@ -154,6 +154,9 @@ func (p *parts) restore() error {
 	if err != nil {
 		return fmt.Errorf("gateway: restore budgets: %w", err)
 	}
+	if last == 0 {
+		return nil
+	}
 	return p.gateway.Restore(r.Range(1, last))
 }
 
