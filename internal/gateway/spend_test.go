@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -246,6 +247,69 @@ func parseFrames(t *testing.T, media, body string) (frames []map[string]any) {
 		}
 	}
 	return frames
+}
+
+// I6: a caller that hangs up after any frame of any dialect pays what the answer
+// said until then, if it said all of it, and else the whole reservation.
+func TestHangUpAtEachFrameOfEachDialect(t *testing.T) {
+	const gem = "/gemini/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse"
+	for _, c := range []struct {
+		file, path, body string
+		used             int64 // by the whole recording
+	}{
+		{"messages.sse", "/anthropic/v1/messages", strings.Replace(pricedBody, "{", `{"tools":[{"type":"web_search_20250305","name":"web_search","max_uses":2}],"cache_control":{"type":"ephemeral"},`, 1), 2025 + 70 + 15},
+		{"chat.sse", "/openai/v1/chat/completions", `{"model":"gpt-4o-mini","stream":true,"max_tokens":100,"messages":[]}`, 29},
+		{"chat-without-usage.sse", "/openai/v1/chat/completions", `{"model":"gpt-4o-mini","stream":true,"max_tokens":100,"messages":[]}`, -1},
+		{"responses.sse", "/openai/v1/responses", `{"model":"gpt-5","stream":true,"store":false,"max_output_tokens":100,"input":"x"}`, 48},
+		{"gemini.sse", gem, `{"contents":[{"parts":[{"text":"x"}]}],"generationConfig":{"maxOutputTokens":100}}`, -1}, // has no last frame but its end
+	} {
+		t.Run(c.file, func(t *testing.T) {
+			recording, err := os.ReadFile(filepath.Join("usage", "testdata", c.file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			frames := strings.SplitAfter(string(recording), "\n\n")
+			r := newRig(t, Limits{}, session.Scope{Grants: []string{session.GrantWebSearch}, Budget: session.Budget{Tokens: 100_000_000}})
+			var sum, whole, known int64
+			for n := range len(frames) {
+				r.answers(func(w http.ResponseWriter, req *http.Request) {
+					w.Header().Set("Content-Type", "text/event-stream")
+					_, _ = io.WriteString(w, strings.Join(frames[:n], ""))
+					_ = http.NewResponseController(w).Flush()
+					<-req.Context().Done()
+				})
+				resp, err := r.overSocket().Post("http://g"+c.path, "application/json", strings.NewReader(c.body))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := io.ReadFull(resp.Body, make([]byte, len(strings.Join(frames[:n], "")))); err != nil {
+					t.Fatal(err)
+				}
+				_ = resp.Body.Close()
+				out := r.rows(audit.KindOutcome, n+1)[n]
+				charged, unknown := out.Attr(audit.AttrCharged)
+				if reserved, _ := r.rows(audit.KindIntent, n+1)[n].Attr(audit.AttrReserved); unknown && charged != reserved || out.Result != audit.ResultClientGone {
+					t.Errorf("after %d of %d frames: charged %q of %q, %+v", n, len(frames), charged, reserved, out)
+				}
+				if unknown {
+					whole++
+					_, _ = fmt.Sscan(charged, &known)
+					sum += known
+				} else {
+					if got := out.Usage.Input + out.Usage.Output + out.Usage.CacheRead + out.Usage.CacheWrite5m + out.Usage.CacheWrite1h; got != c.used {
+						t.Errorf("after %d of %d frames: %d tokens, want %d", n, len(frames), got, c.used)
+					}
+					sum += c.used
+				}
+			}
+			if got, _ := r.g.Revoke(t.Context(), r.sandbox.ID); got.Tokens != sum {
+				t.Errorf("settled %d, rows say %d", got.Tokens, sum)
+			}
+			if whole == 0 || c.used < 0 != (whole == int64(len(frames))) {
+				t.Errorf("%d of %d hang-ups were unknown", whole, len(frames))
+			}
+		})
+	}
 }
 
 // A budget that outlives the session makes the intent durable before egress, so
