@@ -10,8 +10,9 @@ import (
 
 // What a session may have too much of.
 const (
-	OverDenials = "refusals"
-	OverRecords = "records"
+	OverDenials     = "refusals"
+	OverRecords     = "records"
+	OverReservation = "reservation" // a call drew more than the most it could
 )
 
 // ReasonConnections: more connections than the listener takes.

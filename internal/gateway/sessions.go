@@ -27,6 +27,10 @@ const maxSocketPath = 107
 // settleTime bounds how long Revoke waits for streams it cut.
 const settleTime = 10 * time.Second
 
+// answerTime is how long answers may take that are on their way when the gateway
+// ends a session by itself.
+const answerTime = time.Second
+
 // ErrSocketDir is wrapped by refusals of a socket directory.
 var ErrSocketDir = errors.New("gateway: socket directory refused")
 
@@ -134,6 +138,11 @@ func (g *Gateway) endSession(ctx context.Context, id string, record func(*live, 
 	l.timer.Stop()
 	l.end()
 	if l.server != nil {
+		if record != nil { // let the answer out that tells why
+			short, cancel := context.WithTimeout(ctx, answerTime)
+			_ = l.server.Shutdown(short)
+			cancel()
+		}
 		_ = l.server.Close()
 		_ = os.Remove(l.path)
 		g.release(l.path)

@@ -52,7 +52,10 @@ func (x *exchange) reserve() gate.Decision {
 	s.dialect = usage.DialectOf(r.Upstream.Kind, r.Target.Path)
 	s.model = usage.ModelOf(s.dialect, r.Target.Path, r.Body)
 	most, err := usage.Estimate(s.dialect, r.Body, usage.Limits{Context: x.g.limits.ContextTokens, Output: x.g.limits.OutputTokens})
-	if err != nil {
+	switch {
+	case errors.Is(err, usage.ErrUnbounded):
+		return gate.Deny(http.StatusBadRequest, gate.ReasonUnbounded, "the call asks for more answers at once than can be set aside for; ask for one at a time")
+	case err != nil:
 		return gate.Deny(http.StatusBadRequest, gate.ReasonUnreadBody, "the body is not one JSON object without doubled keys")
 	}
 	who := gate.Who(r)
@@ -147,6 +150,10 @@ func (s *spend) cost(c usage.Count) (nano int64, known bool) {
 	return s.quote.Cost(c)
 }
 
+// AttrOverrun marks an outcome that drew more than was set aside: by how many
+// tokens, which may be none or less where it is money that was exceeded.
+const AttrOverrun = "overrun"
+
 // bill is what an exchange drew and what its outcome row says about it.
 type bill struct {
 	count   usage.Count
@@ -156,7 +163,8 @@ type bill struct {
 
 // settle books what the call cost and returns it for the row. Only a call that
 // was certainly not worked on is free: it never left, or the upstream turned
-// it away before doing anything.
+// it away before doing anything. One that drew more than its upper bound was
+// bounded wrongly, so the session ends before it does that again.
 func (x *exchange) settle() (b bill) {
 	s := &x.spend
 	if s.lease == nil {
@@ -180,6 +188,12 @@ func (x *exchange) settle() (b bill) {
 			audit.Attr{Key: audit.AttrUsage, Value: audit.UsageUnknown})
 	}
 	s.lease.Settle(b.charged)
+	if b.charged.Tokens > s.lease.Tokens || b.charged.Cost > s.lease.Cost {
+		b.attrs = append(b.attrs, audit.Attr{Key: AttrOverrun, Value: strconv.FormatInt(b.charged.Tokens-s.lease.Tokens, 10)})
+		if !x.req.Hosted { // what the provider was granted to run has no bound that could be set aside
+			x.g.expel(x.live, OverReservation)
+		}
+	}
 	if !s.priced {
 		b.attrs = append(b.attrs, audit.Attr{Key: "price", Value: "unknown"})
 	}

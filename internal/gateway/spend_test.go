@@ -32,7 +32,7 @@ func TestMoneyIsReservedAndSettledExactly(t *testing.T) {
 		path, body, answer string
 		cost               int64 // 1e-9 USD
 	}{
-		{"/anthropic/v1/messages", pricedBody, `{"usage":{"input_tokens":1000,"output_tokens":200,"cache_read_input_tokens":5000,"cache_creation":{"ephemeral_5m_input_tokens":100,"ephemeral_1h_input_tokens":100}}}`, 3_000_000 + 3_000_000 + 1_500_000 + 375_000 + 600_000},
+		{"/anthropic/v1/messages", strings.Replace(pricedBody, "hello", strings.Repeat("hello ", 500), 1), `{"usage":{"input_tokens":1000,"output_tokens":200,"cache_read_input_tokens":5000,"cache_creation":{"ephemeral_5m_input_tokens":100,"ephemeral_1h_input_tokens":100}}}`, 3_000_000 + 3_000_000 + 1_500_000 + 375_000 + 600_000},
 		{"/openai/v1/chat/completions", `{"model":"gpt-4.1","max_tokens":500,"messages":[]}`, `{"usage":{"prompt_tokens":1000,"completion_tokens":100,"prompt_tokens_details":{"cached_tokens":400},"completion_tokens_details":{"reasoning_tokens":60}}}`, 600*2000 + 400*500 + 100*8000},
 		{"/openai/v1/responses", `{"model":"gpt-5-mini","max_output_tokens":500,"store":false,"input":"x"}`, `{"status":"completed","usage":{"input_tokens":1000,"output_tokens":100,"input_tokens_details":{"cached_tokens":400},"output_tokens_details":{"reasoning_tokens":60}}}`, 600*250 + 400*25 + 100*2000},
 		{"/gemini/v1beta/models/gemini-2.5-pro:generateContent", `{"contents":[{"parts":[{"text":"x"}]}],"generationConfig":{"maxOutputTokens":500}}`, `{"candidates":[{"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":1000,"cachedContentTokenCount":400,"candidatesTokenCount":40,"thoughtsTokenCount":60}}`, 600*1250 + 400*125 + 100*10_000},

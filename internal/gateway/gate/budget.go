@@ -22,6 +22,7 @@ const (
 	ReasonUnpriced   = "unpriced-path"       // a path of a model upstream whose cost is not known
 	ReasonNoPrice    = "unknown-price"       // a budget in money, and no price for the call
 	ReasonUnreadBody = "ambiguous-body"      // what it costs cannot be read in one way only
+	ReasonUnbounded  = "unbounded"           // more answers at once than can be set aside for
 	ReasonUsedUp     = "reservation-used-up" // a stream that drew more than was set aside for it
 )
 

@@ -13,6 +13,9 @@ import (
 // ErrBody: the body cannot be read in one way only, or is no JSON object.
 var ErrBody = errors.New("usage: body is not one unambiguous JSON object")
 
+// ErrUnbounded: what the call may use has no bound that could be set aside.
+var ErrUnbounded = errors.New("usage: call asks for more answers at once than can be bounded")
+
 // Limits are the upper ends used where a body does not bound itself.
 type Limits struct {
 	Context int64 // largest context of any model, input side
@@ -294,24 +297,31 @@ func output(d Dialect, top map[string]gjson.Result, most int64) (int64, error) {
 		caps = []gjson.Result{config["maxoutputtokens"], config["max_output_tokens"]}
 		times = max(count(config["candidatecount"]), count(config["candidate_count"]))
 	}
+	if times > maxCalls {
+		return 0, ErrUnbounded
+	}
 	bound := int64(0)
 	for _, c := range caps {
-		bound = max(bound, whole(c, 0))
+		if given(c) { // two caps: what one of them says the other need not
+			bound = max(bound, whole(c, most))
+		}
 	}
 	if bound == 0 {
 		bound = most
 	}
-	return bound * min(max(times, 1), maxCalls), nil
+	return bound * times, nil
 }
 
 // count reads a number of choices; what is there and is no number counts as
-// many.
+// more than can be bounded.
 func count(n gjson.Result) int64 {
-	if !n.Exists() {
+	if !given(n) {
 		return 1
 	}
-	return whole(n, maxCalls)
+	return whole(n, maxCalls+1)
 }
+
+func given(v gjson.Result) bool { return v.Exists() && v.Type != gjson.Null }
 
 // whole reads a positive whole number of a sensible size.
 func whole(n gjson.Result, otherwise int64) int64 {
