@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { addReviewed, addTasks } from '../test/stub/bulk'
+import { addReviewed, addTasks, longFile, manyFiles } from '../test/stub/bulk'
 import { approve, type Stub, startStub } from '../test/stub/server'
 import { chromiumMissing, launch, open, type Session, shot, violations } from './browser'
 
@@ -141,6 +141,60 @@ describe.skipIf(missing !== null)(`screens against the stub (${missing ?? 'chrom
     await shot(page, 'stale-approval')
     await page.getByRole('button', { name: 'Approve and merge' }).click()
     await page.getByText('Merged into main').first().waitFor()
+    expect(session.complaints).toEqual([])
+  })
+
+  it('draws a small part of a diff of 20,000 files, with a tree for the keyboard', async () => {
+    const task = addReviewed(stub.state, manyFiles(20_000))
+    await start()
+    await page.getByRole('article').first().waitFor()
+    await page.goto(new URL(`/tasks/${task.id}?tab=diff`, stub.url).href)
+    const tree = page.getByRole('tree', { name: 'Files' })
+    await tree.getByRole('treeitem').first().waitFor()
+    expect(await page.locator('*').count()).toBeLessThan(3000)
+    expect(await violations(page)).toEqual([])
+    await tree.focus()
+    await page.keyboard.press('End')
+    await tree.getByText('file19999.txt').waitFor()
+    await page.keyboard.press('Enter')
+    await page
+      .getByRole('group', { name: 'Changes' })
+      .getByText(/file19999/)
+      .waitFor()
+    const last = tree.getByRole('treeitem', { selected: true })
+    expect(await last.getAttribute('aria-posinset')).toBe('100')
+    expect(await last.getAttribute('aria-setsize')).toBe('100')
+    await page.keyboard.press('ArrowLeft')
+    await page.keyboard.press('ArrowLeft')
+    await tree.getByRole('treeitem', { expanded: false }).waitFor()
+    expect(await page.locator('*').count()).toBeLessThan(3000)
+    await shot(page, 'diff-20000')
+    expect(session.complaints).toEqual([])
+  })
+
+  it('shows the rest of a long file when asked, and says what is still cut', async () => {
+    const set = longFile(250_000)
+    for (const file of longFile(5).files ?? []) {
+      set.files?.unshift({ ...file, path: 'short.txt', warnings: ['name-bidi', 'of-tomorrow'] })
+    }
+    const task = addReviewed(stub.state, set)
+    await start()
+    await page.getByRole('article').first().waitFor()
+    await page.goto(new URL(`/tasks/${task.id}?tab=diff`, stub.url).href)
+    await page.getByText('name with hidden direction marks').waitFor()
+    await page.getByText('check: of-tomorrow').waitFor()
+    const changes = page.getByRole('group', { name: 'Changes' })
+    const toEnd = () => changes.evaluate((box) => box.scrollTo(0, box.scrollHeight))
+    await changes.getByText('line 0').first().waitFor()
+    await toEnd()
+    await page.getByRole('button', { name: 'Show all' }).click()
+    await page.getByRole('button', { name: 'Show all' }).waitFor({ state: 'detached' })
+    await toEnd()
+    await page.getByText('line 199999').waitFor()
+    await page.getByRole('button', { name: 'Show all' }).click()
+    await page.getByRole('button', { name: 'Show all' }).waitFor({ state: 'detached' })
+    await toEnd()
+    await page.getByText('line 249999').waitFor()
     expect(session.complaints).toEqual([])
   })
 

@@ -17,6 +17,7 @@ function toHunk(wire: Wire['Hunk']): Hunk {
       op: oneOf([' ', '+', '-'] as const, line.op, ' '),
       text: line.text,
       noEol: line.no_eol ?? false,
+      cut: line.truncated ?? false,
     })),
   }
 }
@@ -53,13 +54,26 @@ function toDiff(wire: Wire['Set']): DiffSet {
   }
 }
 
-/** The key holds the head: a new snapshot is another diff. */
-export function useDiff(task: Task) {
+/**
+ * The key holds the head: a new snapshot is another diff. While more lines of
+ * the same one are read, what is there stays.
+ */
+export function useDiff(task: Task, lines?: number) {
   const head = task.attempt?.head ?? ''
   return useQuery({
-    queryKey: ['task', task.id, 'diff', head],
+    queryKey: ['task', task.id, 'diff', head, lines ?? 0],
     queryFn: async () =>
-      toDiff(await unwrap(api.GET('/api/tasks/{id}/diff', { params: { path: { id: task.id } } }))),
+      toDiff(
+        await unwrap(
+          api.GET('/api/tasks/{id}/diff', {
+            params: {
+              path: { id: task.id },
+              query: lines === undefined ? {} : { max_lines: lines },
+            },
+          }),
+        ),
+      ),
     enabled: head !== '',
+    placeholderData: (before, query) => (query?.queryKey[3] === head ? before : undefined),
   })
 }

@@ -1,7 +1,7 @@
 // The diff as the host parsed it, and the flat list of rows a virtual list
 // shows. A row is a value: the view computes nothing.
 
-type Line = { op: ' ' | '+' | '-'; text: string; noEol: boolean }
+type Line = { op: ' ' | '+' | '-'; text: string; noEol: boolean; cut?: boolean }
 
 export type Hunk = {
   oldStart: number
@@ -24,6 +24,19 @@ export type FileStatus = (typeof fileStatuses)[number]
 
 export const fileKinds = ['text', 'binary', 'symlink', 'submodule', 'lfs'] as const
 type FileKind = (typeof fileKinds)[number]
+
+/** What the host warns of beside a file, and what the gate adds to it. */
+export const warningCodes = [
+  'name-bidi',
+  'name-hidden',
+  'name-mixed-script',
+  'name-not-utf8',
+  'bidi',
+  'nul',
+  'not-utf8',
+  'control',
+  'gate-file',
+] as const
 
 export type DiffFile = {
   path: string
@@ -71,6 +84,7 @@ export type Row =
       new: number | null
       text: string
       noEol: boolean
+      cut: boolean
     }
 
 /** One row per line of every file whose index is not collapsed. */
@@ -114,6 +128,7 @@ function pushLines(rows: Row[], file: number, at: number, hunk: Hunk): void {
       new: line.op === '-' ? null : next++,
       text: line.text,
       noEol: line.noEol,
+      cut: line.cut ?? false,
     })
   })
 }
@@ -145,6 +160,28 @@ export function chipsOf(file: DiffFile): Chip[] {
   if (file.truncated) chips.push({ kind: 'truncated' })
   for (const code of file.warnings) chips.push({ kind: 'warning', code })
   return chips
+}
+
+/** Files that decide what the gate checks carry it as a warning. */
+export function withGates(set: DiffSet, changed: readonly string[]): DiffSet {
+  if (changed.length === 0) return set
+  const gates = new Set(changed)
+  const files = set.files.map((file) =>
+    gates.has(file.path) || gates.has(file.oldPath)
+      ? { ...file, warnings: [...file.warnings, 'gate-file'] }
+      : file,
+  )
+  return { ...set, files }
+}
+
+/** How many lines of a file the host shows unasked, and at most. */
+const unasked = 20_000
+const atMost = 1_000_000
+
+/** The next larger number of lines to ask for; null: there is no more. */
+export function askMore(lines: number | undefined): number | null {
+  const now = lines ?? unasked
+  return now >= atMost ? null : Math.min(now * 10, atMost)
 }
 
 /** The next row of one kind after or before a row; the same row at the ends. */

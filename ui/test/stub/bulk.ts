@@ -85,3 +85,43 @@ export function addReviewed(state: State, set?: Wire['Set']): Task {
   if (set !== undefined) state.diffs.set(task.id, set)
   return task
 }
+
+const blankFile = {
+  kind: 'text',
+  old_mode: '',
+  new_mode: '100644',
+  old_oid: '0'.repeat(40),
+  similarity: 0,
+  old_size: 0,
+  new_size: 2,
+  truncated: false,
+}
+
+function addedFile(path: string, count: number): Wire['File'] {
+  const lines = Array.from({ length: count }, (_, at) => ({ op: '+', text: `line ${at}` }))
+  const hunk = { old_start: 0, old_lines: 0, new_start: 1, new_lines: count, lines }
+  return {
+    ...blankFile,
+    path,
+    status: 'added',
+    new_oid: oid(path),
+    added: count,
+    deleted: 0,
+    hunks: [hunk],
+  }
+}
+
+/** So many new files of one line, a hundred in each folder. */
+export function manyFiles(count: number): Wire['Set'] {
+  const files = Array.from({ length: count }, (_, at) => {
+    const folder = String(Math.floor(at / 100)).padStart(4, '0')
+    return addedFile(`src/part${folder}/file${String(at).padStart(5, '0')}.txt`, 1)
+  })
+  return { from: oid('a'), to: oid('b'), files, truncated: false, added: count, deleted: 0 }
+}
+
+/** One new file of so many lines. */
+export function longFile(lines: number): Wire['Set'] {
+  const files = [addedFile('big.txt', lines)]
+  return { from: oid('a'), to: oid('b'), files, truncated: false, added: lines, deleted: 0 }
+}

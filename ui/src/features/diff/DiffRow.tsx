@@ -3,7 +3,7 @@ import { cn } from '@/components/cn'
 import { Safe } from '@/components/Safe'
 import type { DiffSet, Row } from '@/domain/diff'
 import { FileRow } from './FileRow'
-import { NoteRow } from './NoteRow'
+import { type More, NoteRow } from './NoteRow'
 
 /** Heights are fixed per kind of row: the list never measures. */
 export function rowHeight(row: Row | undefined): number {
@@ -23,16 +23,17 @@ type Props = {
   folded: ReadonlySet<string>
   onFold(path: string): void
   here: boolean
+  more: More
 }
 
-export function DiffRow({ row, set, folded, onFold, here }: Props) {
+export function DiffRow({ row, set, folded, onFold, here, more }: Props) {
   const file = set.files[row.file]
   if (file === undefined) return null
   switch (row.kind) {
     case 'file':
       return <FileRow file={file} folded={folded.has(file.path)} onFold={onFold} here={here} />
     case 'note':
-      return <NoteRow note={row.note} />
+      return <NoteRow note={row.note} more={more} />
     case 'hunk':
       return (
         <div
@@ -58,8 +59,8 @@ const signs = { ' ': ' ', '+': '+', '-': '−' }
 function LineRow({ row }: { row: Extract<Row, { kind: 'line' }> }) {
   return (
     <div className={cn('flex h-5 items-center leading-5', tones[row.op])}>
-      <span className="w-12 shrink-0 pr-2 text-right text-xs text-t4 select-none">{row.old}</span>
-      <span className="w-12 shrink-0 pr-2 text-right text-xs text-t4 select-none">{row.new}</span>
+      <span className="w-12 shrink-0 pr-2 text-right text-xs text-t2 select-none">{row.old}</span>
+      <span className="w-12 shrink-0 pr-2 text-right text-xs text-t2 select-none">{row.new}</span>
       <span
         className={cn('w-4 shrink-0', row.op === '+' && 'text-green', row.op === '-' && 'text-red')}
       >
@@ -68,9 +69,15 @@ function LineRow({ row }: { row: Extract<Row, { kind: 'line' }> }) {
       <span className="pr-4 whitespace-pre [tab-size:4]" dir="ltr">
         <Safe text={row.text} />
       </span>
+      {row.cut ? <Cut /> : null}
       {row.noEol ? <NoEol /> : null}
     </div>
   )
+}
+
+function Cut() {
+  const { t } = useTranslation()
+  return <span className="shrink-0 pr-2 font-sans text-xs text-amber">{t('diff.lineCut')}</span>
 }
 
 function NoEol() {

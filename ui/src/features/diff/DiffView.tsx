@@ -7,10 +7,11 @@ import { count } from '@/domain/time'
 import { useViewed, viewedKey } from '@/store/viewed'
 import { DiffRow, rowHeight } from './DiffRow'
 import { FileTree } from './FileTree'
+import type { More } from './NoteRow'
 import { useDiffKeys } from './useDiffKeys'
 
 /** One flat list of rows; only those in sight are in the document. */
-export function DiffView({ set }: { set: DiffSet }) {
+export function DiffView({ set, more }: { set: DiffSet; more: More }) {
   const { t } = useTranslation()
   const [folded, setFolded] = useState<ReadonlySet<string>>(new Set())
   const [at, setAt] = useState(0)
@@ -63,6 +64,7 @@ export function DiffView({ set }: { set: DiffSet }) {
                     set={set}
                     folded={folded}
                     onFold={fold}
+                    more={more}
                     here={item.index === at}
                   />
                 </div>

@@ -1,6 +1,6 @@
 import { useTranslation } from 'react-i18next'
 import { Chip as Badge } from '@/components/Chip'
-import { type Chip, chipsOf, type DiffFile, type FileStatus } from '@/domain/diff'
+import { type Chip, chipsOf, type DiffFile, type FileStatus, warningCodes } from '@/domain/diff'
 
 export function FileChips({ file }: { file: DiffFile }) {
   return (
@@ -72,8 +72,6 @@ function OneChip({ chip, copied }: { chip: Chip; copied: boolean }) {
 }
 
 function warning(t: ReturnType<typeof useTranslation>['t'], code: string): string {
-  if (code.startsWith('bidi')) return t('diff.warnBidi')
-  if (code.startsWith('homoglyph')) return t('diff.warnHomoglyph')
-  if (code.startsWith('gate')) return t('diff.warnGate')
-  return t('diff.warnOther', { code })
+  const known = warningCodes.find((one) => one === code)
+  return known === undefined ? t('diff.warnOther', { code }) : t(`diff.warn.${known}`)
 }

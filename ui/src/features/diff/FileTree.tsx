@@ -1,88 +1,100 @@
-import { Check, FileDiff, FileMinus, FilePlus, FileSymlink } from 'lucide-react'
+import { defaultRangeExtractor, useVirtualizer } from '@tanstack/react-virtual'
+import { useEffect, useId, useMemo, useRef, useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import { cn } from '@/components/cn'
-import { Safe } from '@/components/Safe'
-import { type DiffFile, type DiffSet, folders } from '@/domain/diff'
-import { useViewed, viewedKey } from '@/store/viewed'
-import { useStatusWord } from './FileChips'
+import { type DiffSet, folders } from '@/domain/diff'
+import { type TreeMove, type TreeRow, treeKey, treeRows } from '@/domain/tree'
+import { TreeItem } from './TreeItem'
 
 type Props = { set: DiffSet; current: number; onFile(file: number): void }
 
+/** A tree of which only the rows in sight, and the active one, are drawn. */
 export function FileTree({ set, current, onFile }: Props) {
   const { t } = useTranslation()
+  const id = useId()
+  const ref = useRef<HTMLDivElement>(null)
+  const [closed, setClosed] = useState<ReadonlySet<string>>(new Set())
+  const [at, setAt] = useState(0)
+  const tree = useMemo(() => folders(set.files), [set])
+  const rows = useMemo(() => treeRows(tree, closed), [tree, closed])
+  const active = Math.min(at, rows.length - 1)
+  const list = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => ref.current,
+    estimateSize: () => 24,
+    overscan: 10,
+    // A screen reader follows the active row: it must exist.
+    rangeExtractor: (range) => [...new Set([active, ...defaultRangeExtractor(range)])],
+  })
+  const shown = rows.findIndex((row) => row.kind === 'file' && row.file === current)
+  useEffect(() => {
+    if (shown < 0) return
+    setAt(shown)
+    list.scrollToIndex(shown)
+  }, [shown, list])
+  const act = (move: TreeMove) => {
+    switch (move.do) {
+      case 'go':
+        setAt(move.row)
+        list.scrollToIndex(move.row)
+        break
+      case 'fold':
+        setClosed(toggled(closed, move.path))
+        break
+      case 'choose':
+        onFile(move.file)
+        break
+      case 'nothing':
+        break
+    }
+  }
+  const click = (row: TreeRow, index: number) => {
+    setAt(index)
+    act(row.kind === 'file' ? { do: 'choose', file: row.file } : { do: 'fold', path: row.path })
+  }
   return (
-    <nav
+    <div
+      ref={ref}
+      role="tree"
       aria-label={t('diff.tree')}
-      className="w-56 shrink-0 overflow-auto border-r border-line py-2"
+      aria-activedescendant={`${id}${active}`}
+      tabIndex={0}
+      onKeyDown={(event) => {
+        if (event.ctrlKey || event.metaKey || event.altKey) return
+        const move = treeKey(rows, active, event.key)
+        if (move === undefined) return
+        event.preventDefault()
+        act(move)
+      }}
+      className="group w-56 shrink-0 overflow-auto border-r border-line py-2"
     >
-      {folders(set.files).map((folder) => (
-        <section key={folder.path}>
-          <h3 className="truncate px-3 pt-1 text-xs text-t3" title={folder.path}>
-            {folder.path === '' ? t('diff.root') : <Safe text={folder.path} />}
-          </h3>
-          <ul>
-            {folder.files.map(({ index, name }) => {
-              const file = set.files[index]
-              return file === undefined ? null : (
-                <li key={file.path}>
-                  <Entry
-                    file={file}
-                    name={name}
-                    active={index === current}
-                    onClick={() => onFile(index)}
-                  />
-                </li>
-              )
-            })}
-          </ul>
-        </section>
-      ))}
-    </nav>
+      <div role="presentation" className="relative" style={{ height: list.getTotalSize() }}>
+        {list.getVirtualItems().map((item) => {
+          const row = rows[item.index]
+          return row === undefined ? null : (
+            <div
+              key={item.key}
+              role="presentation"
+              className="absolute inset-x-0 top-0"
+              style={{ transform: `translateY(${item.start}px)` }}
+            >
+              <TreeItem
+                id={`${id}${item.index}`}
+                row={row}
+                file={row.kind === 'file' ? set.files[row.file] : undefined}
+                active={item.index === active}
+                current={row.kind === 'file' && row.file === current}
+                onClick={() => click(row, item.index)}
+              />
+            </div>
+          )
+        })}
+      </div>
+    </div>
   )
 }
 
-const icons = {
-  added: FilePlus,
-  deleted: FileMinus,
-  modified: FileDiff,
-  renamed: FileSymlink,
-  copied: FileSymlink,
-  'type-changed': FileDiff,
-}
-
-const colours = {
-  added: 'text-green',
-  deleted: 'text-red',
-  modified: 'text-t3',
-  renamed: 'text-t3',
-  copied: 'text-t3',
-  'type-changed': 'text-amber',
-}
-
-type EntryProps = { file: DiffFile; name: string; active: boolean; onClick(): void }
-
-function Entry({ file, name, active, onClick }: EntryProps) {
-  const { t } = useTranslation()
-  const word = useStatusWord(file.status)
-  const viewed = useViewed((state) => state.ticks[viewedKey(file)] ?? false)
-  const Icon = icons[file.status]
-  return (
-    <button
-      type="button"
-      title={file.path}
-      aria-current={active ? 'true' : undefined}
-      onClick={onClick}
-      className={cn(
-        'flex h-6 w-full items-center gap-1.5 px-3 text-left text-sm hover:bg-hover',
-        active && 'bg-hover',
-        viewed ? 'text-t3' : 'text-t1',
-      )}
-    >
-      <Icon aria-label={word} className={cn('size-3.5 shrink-0', colours[file.status])} />
-      <span className="min-w-0 flex-1 truncate">
-        <Safe text={name} />
-      </span>
-      {viewed ? <Check aria-label={t('diff.viewed')} className="size-3 text-green" /> : null}
-    </button>
-  )
+function toggled(set: ReadonlySet<string>, one: string): ReadonlySet<string> {
+  const next = new Set(set)
+  if (!next.delete(one)) next.add(one)
+  return next
 }
