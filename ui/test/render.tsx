@@ -24,9 +24,12 @@ export async function show(element: ReactElement) {
 }
 
 /** The same inside a router whose every address shows the element. */
-export async function showRouted(element: ReactElement) {
+export async function showRouted(element: ReactElement, at = '/') {
   const route = createRootRoute({ component: () => element })
-  const router = createRouter({ routeTree: route, history: createMemoryHistory() })
+  const router = createRouter({
+    routeTree: route,
+    history: createMemoryHistory({ initialEntries: [at] }),
+  })
   await router.load()
   return show(<RouterProvider router={router as never} />)
 }

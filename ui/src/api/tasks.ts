@@ -77,6 +77,7 @@ export type NewTask = {
   title: string
   detail: string
   base: string
+  target: string
   provider: string
   model: string
 }
@@ -93,6 +94,7 @@ export function useCreateTask() {
               title: form.title,
               detail: form.detail,
               base: form.base,
+              target: form.target,
               template: 'solo',
               provider: form.provider,
               model: form.model,

@@ -10,45 +10,49 @@ type ChoiceProps = {
   onChange(form: NewTask): void
   repos: Repo[]
   providers: Provider[]
-  base: string | undefined
-  model: string | undefined
+  /** What the host found wrong with a field. */
+  wrong(field: string): string | undefined
 }
 
 /** Where the work starts and who does it. */
-export function TaskChoices({ form, onChange, repos, providers, base, model }: ChoiceProps) {
+export function TaskChoices({ form, onChange, repos, providers, wrong }: ChoiceProps) {
   const { t } = useTranslation()
   const repo = repos.find((one) => one.id === form.repoId)
   const provider = providers.find((one) => one.name === form.provider)
   return (
     <>
+      <Field label={t('task.repo')}>
+        {(wire) => (
+          <select
+            {...wire}
+            value={form.repoId}
+            onChange={(event) => onChange({ ...form, repoId: event.target.value as RepoId })}
+          >
+            {repos.map((one) => (
+              <option key={one.id} value={one.id}>
+                {one.name}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
       <div className="grid grid-cols-2 gap-3">
-        <Field label={t('task.repo')}>
-          {(wire) => (
-            <select
-              {...wire}
-              value={form.repoId}
-              onChange={(event) => onChange({ ...form, repoId: event.target.value as RepoId })}
-            >
-              {repos.map((one) => (
-                <option key={one.id} value={one.id}>
-                  {one.name}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
-        <Field label={t('task.base')} help={t('task.baseHelp')} error={base}>
-          {(wire) => (
-            <input
-              {...wire}
-              value={form.base}
-              placeholder={repo?.target}
-              spellCheck={false}
-              autoComplete="off"
-              onChange={(event) => onChange({ ...form, base: event.target.value })}
-            />
-          )}
-        </Field>
+        <Branch
+          label={t('task.target')}
+          help={t('task.targetHelp')}
+          error={wrong('target')}
+          repo={repo}
+          value={form.target}
+          onChange={(target) => onChange({ ...form, target })}
+        />
+        <Branch
+          label={t('task.base')}
+          help={t('task.baseHelp')}
+          error={wrong('base')}
+          repo={repo}
+          value={form.base}
+          onChange={(base) => onChange({ ...form, base })}
+        />
       </div>
       <div className="grid grid-cols-2 gap-3">
         <Field label={t('task.provider')}>
@@ -70,7 +74,7 @@ export function TaskChoices({ form, onChange, repos, providers, base, model }: C
             </select>
           )}
         </Field>
-        <Field label={t('task.model')} error={model}>
+        <Field label={t('task.model')} error={wrong('model')}>
           {(wire) => (
             <>
               <input
@@ -95,5 +99,40 @@ export function TaskChoices({ form, onChange, repos, providers, base, model }: C
         {provider?.scripted ? <Scripted /> : null}
       </p>
     </>
+  )
+}
+
+type BranchProps = {
+  label: string
+  help: string
+  error: string | undefined
+  repo: Repo | undefined
+  value: string
+  onChange(value: string): void
+}
+
+/** Any name, with the branches of the repository to choose from. */
+function Branch({ label, help, error, repo, value, onChange }: BranchProps) {
+  return (
+    <Field label={label} help={help} error={error}>
+      {(wire) => (
+        <>
+          <input
+            {...wire}
+            value={value}
+            list={`${wire.id}b`}
+            placeholder={repo?.target}
+            spellCheck={false}
+            autoComplete="off"
+            onChange={(event) => onChange(event.target.value)}
+          />
+          <datalist id={`${wire.id}b`}>
+            {repo?.branches.map((name) => (
+              <option key={name} value={name} />
+            ))}
+          </datalist>
+        </>
+      )}
+    </Field>
   )
 }
