@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"moeca/internal/board"
+	"moeca/internal/gateway/gatewayapi"
 	"moeca/internal/hostapi"
 )
 
@@ -193,5 +194,70 @@ func TestAKindCanBeChangedWithoutItsRemains(t *testing.T) {
 	v, err = p.Put(t.Context(), "x", hostapi.ProviderInput{Kind: &notion})
 	if err != nil || len(v.Hosts) != 0 || len(v.Models) != 1 {
 		t.Errorf("%+v, %v", v, err)
+	}
+}
+
+// TestRefusedChangeLeavesTheOldPlaceInForce: the gateway refuses a change after
+// the relay was already moved.
+func TestRefusedChangeLeavesTheOldPlaceInForce(t *testing.T) {
+	dir, err := os.MkdirTemp("", "rl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	if err := os.Mkdir(filepath.Join(dir, "m"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("unix", filepath.Join(dir, "a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var puts []string
+	admin := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			_, _ = io.WriteString(w, "[]")
+			return
+		}
+		body, _ := io.ReadAll(r.Body)
+		puts = append(puts, string(body))
+		if strings.Contains(string(body), "refuse-me") {
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(w, `{"error":{"gate":"admin","reason":"invalid-provider","message":"no"}}`)
+			return
+		}
+		_, _ = io.WriteString(w, `{"name":"own","kind":"openai"}`)
+	})}
+	go func() { _ = admin.Serve(listener) }()
+	defer admin.Close()
+	first, second := httptest.NewServer(http.NotFoundHandler()), httptest.NewServer(http.NotFoundHandler())
+	defer first.Close()
+	defer second.Close()
+	p := newProviders(t, t.TempDir())
+	p.relays = &relays{runtime: &Runtime{Path: dir}, share: func(string) error { return nil }}
+	defer p.relays.closeAll()
+	client := gatewayapi.NewClient(filepath.Join(dir, "a"), "t")
+	defer client.Close()
+	p.attach(client)
+	kind, local := "openai", true
+	if _, err := p.Put(t.Context(), "own", hostapi.ProviderInput{Kind: &kind, BaseURL: &first.URL, Local: &local}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(puts[0], `"base_url":"unix:`) || strings.Contains(puts[0], "127.0.0.1") {
+		t.Errorf("the gateway was told %s", puts[0])
+	}
+	if _, err := p.Put(t.Context(), "own", hostapi.ProviderInput{BaseURL: &second.URL, Models: &[]string{"refuse-me"}}); board.KindOf(err) != board.Invalid {
+		t.Errorf("the refusal: %v", err)
+	}
+	if got := find(t, p, "own"); got.BaseURL != first.URL || len(got.Models) != 0 {
+		t.Errorf("kept: %+v", got)
+	}
+	if open := p.relays.by["own"]; open == nil || open.base != first.URL {
+		t.Errorf("the relay leads to %+v", open)
+	}
+	if _, err := p.Put(t.Context(), "new", hostapi.ProviderInput{Kind: &kind, BaseURL: &second.URL, Local: &local, Models: &[]string{"refuse-me"}}); err == nil {
+		t.Error("not refused")
+	}
+	if p.relays.by["new"] != nil {
+		t.Error("a relay of a refused provider is open")
 	}
 }

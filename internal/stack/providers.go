@@ -234,12 +234,29 @@ func (p *Providers) Put(ctx context.Context, name string, in hostapi.ProviderInp
 	}
 	p.defs[name] = def
 	if err := p.savePushed(ctx, name); err != nil {
-		if p.defs[name] = before; !existed {
-			delete(p.defs, name)
-		}
-		return hostapi.Provider{}, err
+		return hostapi.Provider{}, errors.Join(err, p.restore(ctx, name, before, existed))
 	}
 	return p.view(name, gatewayapi.Provider{}), nil
+}
+
+// restore undoes a change that did not get through, here, at the gateway and in
+// its relay: a relay of the new place under the old definition would mislead.
+func (p *Providers) restore(ctx context.Context, name string, before definition, existed bool) error {
+	if !existed {
+		delete(p.defs, name)
+		if p.relays != nil {
+			p.relays.close(name)
+		}
+		return nil
+	}
+	p.defs[name] = before
+	if p.gateway == nil {
+		return nil
+	}
+	if err := p.pushOne(ctx, p.gateway, name); err != nil {
+		return fmt.Errorf("the earlier definition of %s is kept but not in force: %w", name, err)
+	}
+	return nil
 }
 
 // savePushed gives the gateway a changed definition, then keeps it.
