@@ -140,6 +140,7 @@ func (x *exchange) modify(resp *http.Response, alive func()) error {
 	}
 	resp.Trailer = nil
 	dropAnswerHeaders(resp.Header)
+	turnPages(resp.Header, x.req.Target.Host, "http://"+x.r.Host+x.r.URL.EscapedPath())
 	clean := x.g.scrubs.get(x.g.o.Upstreams, x.req.Upstream.Key).Filter()
 	scrubHeaders(resp.Header, clean)
 	x.answer = x.newAnswerBody(resp, clean, alive)

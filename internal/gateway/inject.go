@@ -70,7 +70,7 @@ func dropAnswerHeaders(h http.Header) {
 		lower := strings.ToLower(name)
 		switch lower {
 		case "set-cookie", "set-cookie2", "www-authenticate", "proxy-authenticate", "authentication-info", "proxy-authentication-info",
-			"location", "content-location", "refresh", "alt-svc", "clear-site-data", "trailer", "strict-transport-security", "public-key-pins", "link", "sourcemap":
+			"location", "content-location", "refresh", "alt-svc", "clear-site-data", "trailer", "strict-transport-security", "public-key-pins", "sourcemap":
 			delete(h, name)
 			continue
 		}
