@@ -168,6 +168,6 @@ func (nowhere) Hash() audit.Hash           { return audit.Hash{} }
 func unhurried() gateway.Limits {
 	return gateway.Limits{
 		ModelPerSecond: 1e9, ModelBurst: 1e9, ToolPerSecond: 1e9, ToolBurst: 1e9,
-		SessionTokens: 1 << 50,
+		SessionTokens: 1 << 50, SessionRecords: -1, SessionKept: 1 << 50, SessionConns: 1 << 16,
 	}
 }

@@ -7,7 +7,8 @@
 // token presented on it is stripped without a look. Clients on the host use one
 // loopback TCP listener and name their session by token. Both run the same
 // hardened server (listen.go) over connections that notice framing which the
-// standard parser tolerates and hides (conn.go).
+// standard parser tolerates and hides (conn.go), through a door that bounds
+// their number (door.go).
 //
 // # One request
 //
@@ -38,13 +39,17 @@
 //     cost; at the whole reservation when it does not say. A stream that exceeds
 //     its reservation is cut between two frames (cut.go). What outlives the
 //     process is read back from the log when it starts (restore.go).
-//   - each denial is exactly one row that names the gate; each intent has
+//   - each denial is exactly one row that names the gate, or, after the first
+//     few of a kind, one of those that a row counts (fold.go); each intent has
 //     exactly one outcome.
+//   - what a session can put into the log is bounded: in refusals and rows, after
+//     which it is ended (end.go), and in bodies, after which commitments stand
+//     for them. A caller without a session leaves counts (denial.go).
 //
 // # Concurrency
 //
 // A Gateway is safe for concurrent use. An exchange belongs to the goroutine
-// of its request. Sessions end by Revoke, by their time, or by Close; each of
-// these unlinks the socket, closes its connections, cuts its streams and waits
+// of its request. Sessions end by Revoke, by their time, by their quotas, or by
+// Close; each of these unlinks the socket, closes its connections, cuts its streams and waits
 // until they are settled.
 package gateway

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"moeca/internal/audit"
+	"moeca/internal/gateway/gate"
 	"moeca/internal/session"
 )
 
@@ -132,5 +133,43 @@ func TestHeadsOfStrangersAreSmall(t *testing.T) {
 	c := scanAll("GET / HTTP/1.1\r\nX: "+strings.Repeat("a", 60<<10), 7)
 	if cap(c.head.line) > 4*maxLine {
 		t.Errorf("%d bytes kept of a line", cap(c.head.line))
+	}
+}
+
+func TestOneSessionCannotHoldEveryConnection(t *testing.T) {
+	r := newRig(t, Limits{SessionConns: 2}, session.Scope{})
+	_, other, _ := r.mint(session.Scope{Upstreams: []string{"tool"}}, false)
+	release := make(chan struct{})
+	reached := make(chan struct{}, 2)
+	r.answers(func(_ http.ResponseWriter, req *http.Request) {
+		if req.URL.Path == "/slow" {
+			reached <- struct{}{}
+			<-release
+		}
+	})
+	url := "http://" + r.addr
+	answered := make(chan int, 2)
+	for range 2 {
+		go func() {
+			resp, _ := r.do(http.DefaultClient, "POST", url+"/tool/slow", "{}", "X-Moeca-Session", r.token)
+			answered <- resp.StatusCode
+		}()
+	}
+	<-reached
+	<-reached
+	for _, body := range []string{"{}", ""} {
+		if resp, text := r.do(http.DefaultClient, "POST", url+"/tool/x", body, "X-Moeca-Session", r.token); resp.StatusCode != http.StatusTooManyRequests || !strings.Contains(text, gate.ReasonBusy) {
+			t.Errorf("a third request: %d %s", resp.StatusCode, text)
+		}
+	}
+	if resp, text := r.do(http.DefaultClient, "POST", url+"/tool/x", "{}", "X-Moeca-Session", other); resp.StatusCode != http.StatusOK {
+		t.Errorf("another session: %d %s", resp.StatusCode, text)
+	}
+	close(release)
+	if a, b := <-answered, <-answered; a != http.StatusOK || b != http.StatusOK {
+		t.Errorf("%d %d", a, b)
+	}
+	if resp, text := r.do(http.DefaultClient, "POST", url+"/tool/x", "{}", "X-Moeca-Session", r.token); resp.StatusCode != http.StatusOK {
+		t.Errorf("after their end: %d %s", resp.StatusCode, text)
 	}
 }

@@ -28,7 +28,7 @@ type Limits struct {
 	SessionDenials int64   `json:"session_denials,omitempty"`  // 2,000 refusals of a session, then it is ended; negative: no bound
 	DenialRows     int     `json:"denial_rows,omitempty"`      // 20 refusals of one kind that are rows of their own; then they are counted
 	DenialSeconds  int64   `json:"denial_seconds,omitempty"`   // 10: a row for those counted
-	SessionConns   int     `json:"session_conns,omitempty"`    // 64 connections to a sandbox's socket
+	SessionConns   int     `json:"session_conns,omitempty"`    // 64 connections to a sandbox's socket, and requests of a session at once
 	ClientConns    int     `json:"client_conns,omitempty"`     // 256 to the loopback listener, of all callers
 	ModelPerSecond float64 `json:"model_per_second,omitempty"` // 5
 	ModelBurst     int     `json:"model_burst,omitempty"`      // 10

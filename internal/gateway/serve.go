@@ -24,6 +24,7 @@ type exchange struct {
 	req   *gate.Request
 
 	release func() // gives back the memory of the body
+	served  *live  // counts it, from when the session was known
 	live    *live
 	spend   spend
 	intent  Row
@@ -42,7 +43,7 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
 	c := connOf(r.Context())
 	finding, last := c.request()
 	x := &exchange{g: g, r: r, start: g.o.Now(), w: newAnswerWriter(w, last), release: func() {}}
-	defer func() { x.release() }()
+	defer func() { x.release(); x.served.done() }()
 	x.req = &gate.Request{HTTP: r, Framing: finding, Socket: c.socket, Now: x.start, Load: x.load}
 	if c.socket == "" {
 		x.req.Hosts = g.hosts.get()
@@ -55,7 +56,12 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
 		x.refuse(d)
 		return
 	}
-	c.serves()
+	if !x.serves() {
+		d := gate.Deny(http.StatusTooManyRequests, gate.ReasonBusy, "too many requests of this session are under way")
+		d.Gate, d.RetryAfter = gate.Body{}.Name(), time.Second
+		x.refuse(d)
+		return
+	}
 	l, ok := g.enter(x.req.Session.ID)
 	if !ok {
 		d := gate.Deny(http.StatusUnauthorized, gate.ReasonUnknown, "the session is over")
@@ -72,13 +78,41 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
 	x.forward()
 }
 
+// serves counts the exchange among those of its session, once the session is
+// known, and keeps its connection from being dropped. One session must not hold
+// all connections of the loopback listener.
+func (x *exchange) serves() bool {
+	if x.served != nil {
+		return true
+	}
+	_, l := x.g.foldOf(x.req.Session.ID)
+	if l == nil {
+		return true // it ended; entering it will say so
+	}
+	if l.serving.Add(1) > int64(x.g.limits.SessionConns) {
+		l.serving.Add(-1)
+		return false
+	}
+	x.served = l
+	connOf(x.r.Context()).serves()
+	return true
+}
+
+func (l *live) done() {
+	if l != nil {
+		l.serving.Add(-1)
+	}
+}
+
 // load reads the body once, within the limit, within bodyTime, and within what
 // one session may have in memory here.
 func (x *exchange) load(limit int64) ([]byte, error) {
 	if x.r.ContentLength == 0 {
 		return nil, nil
 	}
-	connOf(x.r.Context()).serves()
+	if !x.serves() {
+		return nil, gate.ErrBusy
+	}
 	expect := limit
 	if n := x.r.ContentLength; n > 0 {
 		expect = min(n, limit)

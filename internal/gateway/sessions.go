@@ -45,6 +45,7 @@ type live struct {
 	server  *http.Server // nil for token clients
 	timer   *time.Timer
 	who     session.Session
+	serving atomic.Int64 // exchanges, from when their session is known
 	held    atomic.Int64 // bytes of bodies in memory
 	kept    atomic.Int64 // bytes of bodies in the log, with what is set aside for answers under way
 	records atomic.Int64 // intents and outcomes
