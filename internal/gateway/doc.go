@@ -50,6 +50,6 @@
 //
 // A Gateway is safe for concurrent use. An exchange belongs to the goroutine
 // of its request. Sessions end by Revoke, by their time, by their quotas, or by
-// Close; each of these unlinks the socket, closes its connections, cuts its streams and waits
-// until they are settled.
+// Close; each of these unlinks the socket, closes its connections, cuts its
+// streams and waits until they are settled.
 package gateway
