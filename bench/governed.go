@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,6 +24,7 @@ import (
 const (
 	modelUpstream = "anthropic"
 	toolUpstream  = "tool"
+	toolPath      = "/things"
 	benchKey      = "sk-bench-0123456789abcdef0123456789abcdef"
 	benchToken    = "bench-admin-token"
 )
@@ -74,7 +76,8 @@ func (b *bench) startGateway(ctx context.Context, stub string) (*governed, error
 	return g, nil
 }
 
-// prepare defines the upstreams, gives the keys and mints the session.
+// prepare defines the upstreams, gives the keys, permits the one write and mints
+// the session.
 func (g *governed) prepare(ctx context.Context, socket, sandbox, stub string) error {
 	admin := gatewayapi.NewClient(socket, benchToken)
 	defer admin.Close()
@@ -98,6 +101,10 @@ func (g *governed) prepare(ctx context.Context, socket, sandbox, stub string) er
 		if err := admin.SetSecret(ctx, name, benchKey); err != nil {
 			return err
 		}
+	}
+	writes := []gatewayapi.OperationRule{{Method: http.MethodPost, Path: toolPath}}
+	if _, err := admin.PatchPolicy(ctx, toolUpstream, gatewayapi.PolicyPatch{Writes: &writes}); err != nil {
+		return err
 	}
 	_, err := admin.Mint(ctx, gatewayapi.MintRequest{
 		Scope: session.Scope{Run: "bench", Stage: "bench", Task: "bench", Agent: "bench", Upstreams: []string{modelUpstream, toolUpstream}},

@@ -123,7 +123,19 @@ func machine() map[string]string {
 	if raw, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
 		m["kernel"] = strings.TrimSpace(string(raw))
 	}
+	m["load"] = loadAverage()
 	return m
+}
+
+// loadAverage of the last minute, before the measurements: what else the
+// machine did.
+func loadAverage() string {
+	raw, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return ""
+	}
+	first, _, _ := strings.Cut(string(raw), " ")
+	return first
 }
 
 func print(r results) {

@@ -17,7 +17,7 @@ func (b *bench) addedLatency(ctx context.Context) ([]row, error) {
 		return nil, err
 	}
 	defer r.stop()
-	writes := r.to(toolUpstream, "/things")
+	writes := r.to(toolUpstream, toolPath)
 	defer closeWays(writes)
 	var rows []row
 	for _, m := range []struct {

@@ -8,9 +8,13 @@ import (
 	"time"
 )
 
-// governed requests per second of one core, and what governing costs. Requests
-// to the bare proxy, to the gateway and to a gateway whose log keeps nothing
-// alternate; each process's own processor time is divided by its requests.
+// p3Callers keep one way busy at a time.
+const p3Callers = 32
+
+// perCore measures governed requests per second of one core, and what governing
+// costs. A bare proxy, the gateway and a gateway whose log keeps nothing are
+// kept busy in turn; the processor time of each process is divided by its
+// requests. Then the rate of an open loop is raised until each way breaks.
 func (b *bench) perCore(ctx context.Context) ([]row, error) {
 	r, err := b.startRig(ctx)
 	if err != nil {
@@ -28,59 +32,59 @@ func (b *bench) perCore(ctx context.Context) ([]row, error) {
 	defer unlogged.stop()
 	ways := []*way{r.ways[wayProxy], r.ways[wayGateway], newWay("unlogged", unlogged.address, r.ways[wayGateway].url)}
 	defer closeWays(ways)
-	pids := []int{r.proxy.pid(), r.gateway.pid(), unlogged.pid()}
-	r.stub.service.Store(int64(20 * time.Millisecond))
-
+	r.stub.service.Store(int64(5 * time.Millisecond))
+	c, err := b.costs(ctx, ways, []int{r.proxy.pid(), r.gateway.pid(), unlogged.pid()})
+	if err != nil {
+		return nil, err
+	}
 	broke, err := b.whereItBreaks(ctx, ways[:2])
 	if err != nil {
 		return nil, err
 	}
-	l := load{ways: ways, body: benchRequest(false), rate: min(broke[1], broke[0]) * 0.6, length: 3 * time.Second}
-	perSecond, cost, unloggedCost, err := b.perRequest(ctx, l, pids)
-	if err != nil {
-		return nil, err
-	}
-	note := fmt.Sprintf("open loop, %.0f/s over three processes, upstream 20 ms, bodies stored and durable", l.rate)
+	note := fmt.Sprintf("%d callers on one way at a time, upstream 5 ms, plaintext, bodies stored and durable", p3Callers)
 	return []row{
-		figure("P3", "requests_per_second_per_core", "1/s", perSecond[1], bareProxy, perSecond[0], note),
-		figure("P3", "breaks_at", "1/s", series{broke[1]}, bareProxy, series{broke[0]}, "first rate with p99 over 50 ms beyond the upstream's; client, stub and proxy share the machine"),
-		figure("P4", "cpu_governed_over_bare", "×", cost, "", nil, "processor time of a request, everything on ÷ bare ReverseProxy: the product has no gateway without gates"),
-		figure("P4", "cpu_unlogged_over_bare", "×", unloggedCost, "", nil, "the same with a log that keeps nothing, built by the bench"),
+		figure("P3", "requests_per_second_per_core", "1/s", c.perCore[1], bareProxy, c.perCore[0], note),
+		figure("P3", "requests_per_second", "1/s", c.perSecond[1], bareProxy, c.perSecond[0], "by the clock; callers and stub share the cores"),
+		figure("P3", "breaks_at", "1/s", series{broke[1]}, bareProxy, series{broke[0]}, "open loop: first rate with p99 over 50 ms beyond the upstream's; callers and stub share the cores"),
+		figure("P4", "cpu_governed_over_bare", "×", c.governed, "", nil, "processor time of a request, everything on ÷ bare ReverseProxy: the product has no gateway without gates"),
+		figure("P4", "cpu_unlogged_over_bare", "×", c.unlogged, "", nil, "the same with a log that keeps nothing, which only the bench can build"),
 	}, nil
 }
 
-// perRequest returns requests per second of a core for each way, and the cost
-// of the second and third way in units of the first.
-func (b *bench) perRequest(ctx context.Context, l load, pids []int) (perSecond []series, cost, unlogged series, err error) {
-	perSecond = make([]series, len(pids))
+// costs of a bare proxy, the gateway and the gateway without a log.
+type costs struct {
+	perCore, perSecond [3]series
+	governed, unlogged series // processor time of a request in units of the bare proxy's
+}
+
+func (b *bench) costs(ctx context.Context, ways []*way, pids []int) (c costs, err error) {
+	l := load{ways: ways, body: benchRequest(false), length: time.Second}
 	for i := range b.windows + 1 {
-		before := make([]time.Duration, len(pids))
-		for p, pid := range pids {
-			if before[p], err = processorTime(pid); err != nil {
-				return nil, nil, nil, err
+		var each [3]float64
+		for way, pid := range pids {
+			before, err := processorTime(pid)
+			if err != nil {
+				return c, err
 			}
-		}
-		w, err := l.run(ctx, uint64(i))
-		if err != nil {
-			return nil, nil, nil, err
-		}
-		each := make([]float64, len(pids))
-		for p, pid := range pids {
+			n, err := l.saturate(ctx, way, p3Callers)
+			if err != nil {
+				return c, err
+			}
 			after, err := processorTime(pid)
 			if err != nil {
-				return nil, nil, nil, err
+				return c, err
 			}
-			each[p] = (after - before[p]).Seconds() / float64(w.over[p].TotalCount())
+			each[way] = (after - before).Seconds() / float64(n)
+			if i > 0 {
+				c.perCore[way] = append(c.perCore[way], 1/each[way])
+				c.perSecond[way] = append(c.perSecond[way], float64(n)/l.length.Seconds())
+			}
 		}
-		if i == 0 {
-			continue
+		if i > 0 {
+			c.governed, c.unlogged = append(c.governed, each[1]/each[0]), append(c.unlogged, each[2]/each[0])
 		}
-		for p := range pids {
-			perSecond[p] = append(perSecond[p], 1/each[p])
-		}
-		cost, unlogged = append(cost, each[1]/each[0]), append(unlogged, each[2]/each[0])
 	}
-	return perSecond, cost, unlogged, nil
+	return c, nil
 }
 
 // whereItBreaks raises the rate until p99 beyond the upstream's time passes
