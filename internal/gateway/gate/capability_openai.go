@@ -72,15 +72,28 @@ func openAIIncludes() map[string]string {
 
 func (n *needs) openAIChat(doc strictjson.Document) {
 	n.fields(doc, openAIChatFields())
+	n.searchModel(doc)
 	n.member(doc, "tools", n.openAITools)
 	n.member(doc, "messages", func(v strictjson.Document) { n.list(v, "messages", n.openAIItem) })
 	n.member(doc, "modalities", n.modalities)
+}
+
+// searchModel: some models search whatever is asked of them, and say so in
+// their names: "gpt-4o-search-preview", "o3-deep-research", "any:online".
+func (n *needs) searchModel(doc strictjson.Document) {
+	n.member(doc, "model", func(v strictjson.Document) {
+		name, _ := v.Text()
+		if name = strings.ToLower(name); !n.open && (strings.Contains(name, "search") || strings.HasSuffix(name, ":online")) {
+			n.want(session.GrantWebSearch, "model "+clip(name))
+		}
+	})
 }
 
 // openAIResponses: an answer is kept for weeks unless the request says
 // otherwise, so saying nothing is asking for it.
 func (n *needs) openAIResponses(doc strictjson.Document) {
 	n.fields(doc, openAIResponseFields())
+	n.searchModel(doc)
 	n.member(doc, "tools", n.openAITools)
 	n.member(doc, "input", n.openAIContent)
 	n.member(doc, "instructions", n.openAIContent)
