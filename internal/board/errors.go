@@ -3,6 +3,8 @@ package board
 import (
 	"errors"
 	"fmt"
+	"strings"
+	"syscall"
 )
 
 // Kind sorts errors for callers; hostapi maps each to one HTTP status.
@@ -31,7 +33,7 @@ type Error struct {
 
 func (e *Error) Error() string {
 	s := e.Message
-	if e.Err != nil {
+	if e.Err != nil && !strings.Contains(s, e.Err.Error()) {
 		s += ": " + e.Err.Error()
 	}
 	return s
@@ -64,3 +66,29 @@ func refuse(kind Kind, code, next, format string, args ...any) *Error {
 func notFound(what, id string) *Error {
 	return refuse(NotFound, what+"_not_found", "list what there is and use its id", "there is no %s %q", what, id)
 }
+
+// diskFull returns the Error for a disk, or a quota, that has no room left, or
+// nil when err is about something else.
+func diskFull(err error) error {
+	// What the database's driver and a git process say of it.
+	var code interface{ Code() int }
+	full := errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) ||
+		errors.As(err, &code) && (code.Code() == sqliteFull || code.Code() == sqliteNoShm) ||
+		err != nil && strings.Contains(strings.ToLower(err.Error()), syscall.ENOSPC.Error())
+	switch {
+	case !full:
+		return nil
+	case CodeOf(err) == codeDiskFull:
+		return err
+	}
+	return &Error{
+		Kind: Unavailable, Code: codeDiskFull, Err: err, Message: "the disk is full; nothing was changed",
+		Next: "free space on the disk that holds the data directory, then try again",
+	}
+}
+
+const (
+	codeDiskFull = "disk_full"
+	sqliteFull   = 13         // SQLITE_FULL
+	sqliteNoShm  = 10 | 19<<8 // SQLITE_IOERR_SHMSIZE: no room for the index of the write-ahead log
+)

@@ -28,19 +28,19 @@ func (g gitRepos) Open(ctx context.Context, path string) (Source, error) {
 	if err != nil {
 		return nil, gitError(path, err)
 	}
-	return s, nil
+	return gitSource{s}, nil
 }
 
 func (g gitRepos) Store(ctx context.Context, repoID string, s Source) (Store, error) {
-	src, ok := s.(*git.Source)
+	src, ok := s.(gitSource)
 	if !ok {
 		return nil, fmt.Errorf("board: %T is no source of package git", s)
 	}
-	st, err := git.OpenStore(ctx, filepath.Join(g.o.Data, "git", repoID), src)
+	st, err := git.OpenStore(ctx, filepath.Join(g.o.Data, "git", repoID), src.Source)
 	if err != nil {
 		return nil, gitError(src.Info().Path, err)
 	}
-	return gitStore{st, g.o}, nil
+	return gitStore{st, g.o, src.Info().Path}, nil
 }
 
 func (g gitRepos) trash() string { return filepath.Join(g.o.Data, "trash") }
@@ -69,13 +69,41 @@ func gitError(path string, err error) error {
 			return &Error{Kind: k.kind, Code: k.code, Message: fmt.Sprintf(k.text, path), Next: k.next, Err: err}
 		}
 	}
-	return &Error{Kind: Unavailable, Code: "repository_unreadable", Message: path + " cannot be read", Next: "see what git says", Err: err}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	if full := diskFull(err); full != nil {
+		return full
+	}
+	// Whatever else git says is shown: only a person can repair a repository.
+	return &Error{
+		Kind: Unavailable, Code: "git_failed", Err: err, Message: fmt.Sprintf("git failed in %s: %v", path, err),
+		Next: "repair the repository as git says, then try again",
+	}
 }
 
-// gitStore is a git.Store with our owner and identity.
+// gitSource is a git.Source whose errors are Errors.
+type gitSource struct{ *git.Source }
+
+func (s gitSource) CheckedOut(ctx context.Context, branch string) (string, error) {
+	dir, err := s.Source.CheckedOut(ctx, branch)
+	return dir, said(s.Info().Path, err)
+}
+
+// said is gitError for a call that may have succeeded.
+func said(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return gitError(path, err)
+}
+
+// gitStore is a git.Store with our owner and identity. Errors of what a request
+// waits for are Errors; those of a run or a gate become causes.
 type gitStore struct {
 	*git.Store
-	o GitOptions
+	o    GitOptions
+	path string // of the user's repository, for errors
 }
 
 func (s gitStore) Checkout(ctx context.Context, treeish, dir string) error {
@@ -93,5 +121,16 @@ func (s gitStore) CreateBranch(ctx context.Context, branch, oid string) error {
 }
 
 func (s gitStore) Diff(ctx context.Context, from, to string, o DiffOptions) (diff.Set, error) {
-	return s.Store.Diff(ctx, from, to, git.DiffOptions{MaxFileLines: o.MaxFileLines, MaxTotalBytes: o.MaxTotalBytes})
+	set, err := s.Store.Diff(ctx, from, to, git.DiffOptions{MaxFileLines: o.MaxFileLines, MaxTotalBytes: o.MaxTotalBytes})
+	return set, said(s.path, err)
+}
+
+func (s gitStore) Preview(ctx context.Context, target, head string) (git.Preview, error) {
+	p, err := s.Store.Preview(ctx, target, head)
+	return p, said(s.path, err)
+}
+
+func (s gitStore) Landed(ctx context.Context, p git.Preview) (string, error) {
+	commit, err := s.Store.Landed(ctx, p)
+	return commit, said(s.path, err)
 }
