@@ -194,12 +194,50 @@ func (a Approval) Verify() (Statement, error) {
 	return st, nil
 }
 
-// holds says whether the statement is still about exactly what is there.
-func (f *facts) holds(st Statement) error {
+// judgeApproval offers the newest approval only while it holds: a merge asks
+// the same questions.
+func (s *Service) judgeApproval(f *facts) {
+	r := &f.review
+	r.Approval = f.approval
+	if f.approval == nil || f.task.Status.closed() || f.task.Status == StatusMerging {
+		return
+	}
+	if why := s.staleReason(f); why != "" {
+		r.Approval, r.ApprovalStale, r.ApprovalStaleReason = nil, true, why
+	}
+}
+
+// staleReason says why the approval does not hold any more, or "".
+func (s *Service) staleReason(f *facts) string {
+	st, err := s.statementOf(*f.approval)
+	if err != nil {
+		return err.Error()
+	}
+	if what := f.drifted(st); what != "" {
+		return fmt.Sprintf("the %s changed after it was approved", what)
+	}
+	return ""
+}
+
+// statementOf verifies an approval of this host's key.
+func (s *Service) statementOf(a Approval) (Statement, error) {
+	if !bytes.Equal(a.PublicKey, s.Signer.Public()) {
+		return Statement{}, refuse(Locked, "key_changed", "approve again", "the approval was signed with another key")
+	}
+	return a.Verify()
+}
+
+// drifted names what is not as the statement has it, or "".
+func (f *facts) drifted(st Statement) string {
 	r, p := f.review, f.review.Preview
+	head := ""
+	if f.task.Attempt != nil {
+		head = f.task.Attempt.HeadOID
+	}
 	for _, d := range []struct{ what, then, now string }{
 		{"task", st.Task, f.task.ID},
 		{"repository", st.Repo, f.repo.Path},
+		{"work", st.Head, head},
 		{"target branch", st.Target, p.Target},
 		{"head", st.Head, p.Head},
 		{"target", st.TargetOID, p.TargetOID},
@@ -208,16 +246,25 @@ func (f *facts) holds(st Statement) error {
 		{"gate run", st.CIID, r.CI.ID},
 		{"gate result", string(st.CIState), string(r.CI.State)},
 		{"gate image", st.Digest, r.CI.Digest},
-		{"acknowledgements", strings.Join(st.Acks, " "), strings.Join(sorted(r.Acks), " ")},
-		{"hidden files", strings.Join(st.Truncated, "\x00"), strings.Join(bounded(r.Truncated), "\x00")},
+		{"list of acknowledgements", strings.Join(st.Acks, " "), strings.Join(sorted(r.Acks), " ")},
+		{"list of hidden files", strings.Join(st.Truncated, "\x00"), strings.Join(bounded(r.Truncated), "\x00")},
 	} {
 		if d.then != d.now {
-			return refuse(Conflict, "approval_stale", "look at the review again and approve what is there now",
-				"the %s changed after it was approved; nothing was merged", d.what)
+			return d.what
 		}
 	}
-	if !r.CanApprove {
-		return locked("merge_locked", r.Blockers)
+	return ""
+}
+
+// holds says whether the statement is still about exactly what is there, and
+// nothing else speaks against a merge.
+func (f *facts) holds(st Statement) error {
+	if what := f.drifted(st); what != "" {
+		return refuse(Conflict, "approval_stale", "look at the review again and approve what is there now",
+			"the %s changed after it was approved; nothing was merged", what)
+	}
+	if !f.review.CanApprove {
+		return locked("merge_locked", f.review.Blockers)
 	}
 	return nil
 }

@@ -62,6 +62,8 @@ func (f *facts) checkable() error {
 		return refuse(Conflict, "ci_none", "set a CI gate for the repository, or approve without one", "%s has no CI gate", f.repo.Name)
 	case f.task.Status != StatusReviewing:
 		return refuse(Conflict, "task_not_reviewing", "run the task first", "task %d is %s", f.task.Number, f.task.Status)
+	case f.gone:
+		return refuse(Conflict, "target_gone", "create the branch again, or cancel the task", "the branch %q of %s is gone", f.task.Target, f.repo.Name)
 	case len(f.review.Preview.Conflicts) > 0:
 		return refuse(Conflict, "conflict", "resolve the conflict or run the task again", "the work does not merge into %s: %s", f.task.Target, paths(f.review.Preview.Conflicts))
 	case f.review.Preview.UpToDate || f.review.Preview.ResultTree == "":

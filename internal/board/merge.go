@@ -1,7 +1,6 @@
 package board
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -68,11 +67,11 @@ func (s *Service) merge(ctx context.Context, t Task, actor Actor) (Merged, error
 		return Merged{}, err
 	}
 	if err := s.mayMerge(f); err != nil {
-		return Merged{}, err
+		return Merged{}, errors.Join(err, s.refresh(ctx, f))
 	}
 	// From here on a request that goes away must not leave half a merge.
 	ctx = context.WithoutCancel(ctx)
-	m := merge{id: s.NewID(), task: t, approval: *f.review.Approval, actor: actor.Name, preview: f.review.Preview, state: mergeIntended}
+	m := merge{id: s.NewID(), task: t, approval: *f.approval, actor: actor.Name, preview: f.review.Preview, state: mergeIntended, worktree: f.worktree}
 	m.merged = Merged{Tree: m.preview.ResultTree, Target: m.preview.Target, TargetOID: m.preview.TargetOID}
 	if err := s.intend(ctx, m); err != nil {
 		return Merged{}, wrap("merge task", err)
@@ -83,23 +82,18 @@ func (s *Service) merge(ctx context.Context, t Task, actor Actor) (Merged, error
 		return Merged{}, s.notLanded(ctx, f.store, m, err)
 	}
 	s.step("landed")
-	m.merged.Note = note(f.worktree, m.merged)
 	return s.finish(ctx, m)
 }
 
 // mayMerge verifies the approval against the present.
 func (s *Service) mayMerge(f *facts) error {
-	a := f.review.Approval
-	if a == nil {
+	if f.approval == nil {
 		return refuse(Locked, "not_approved", "approve it first", "task %d is not approved", f.task.Number)
 	}
 	if f.task.Status != StatusReviewing {
 		return locked("merge_locked", f.review.Blockers)
 	}
-	if !bytes.Equal(a.PublicKey, s.Signer.Public()) {
-		return refuse(Locked, "key_changed", "approve again", "the approval was signed with another key")
-	}
-	st, err := a.Verify()
+	st, err := s.statementOf(*f.approval)
 	if err != nil {
 		return err
 	}
@@ -115,6 +109,7 @@ type merge struct {
 	preview  git.Preview
 	merged   Merged
 	state    string
+	worktree string // checkout of the target, which a merge leaves behind
 }
 
 func (s *Service) intend(ctx context.Context, m merge) error {
@@ -171,7 +166,7 @@ func (s *Service) backToReview(ctx context.Context, m merge, why string) error {
 // finish records a merge that has landed: first that it has, then its row in
 // the audit log, then the task.
 func (s *Service) finish(ctx context.Context, m merge) (Merged, error) {
-	if err := s.storeMerge(ctx, m, mergeLanded); err != nil {
+	if err := s.storeMerge(ctx, &m, mergeLanded); err != nil {
 		return m.merged, wrap("record merge", err)
 	}
 	s.step("merge-append")
@@ -183,7 +178,7 @@ func (s *Service) finish(ctx context.Context, m merge) (Merged, error) {
 		}
 	}
 	s.step("merge-store")
-	if err := s.storeMerge(ctx, m, mergeDone); err != nil {
+	if err := s.storeMerge(ctx, &m, mergeDone); err != nil {
 		return m.merged, wrap("record merge", err)
 	}
 	s.discardTrees(ctx, m.task.ID)
@@ -191,12 +186,22 @@ func (s *Service) finish(ctx context.Context, m merge) (Merged, error) {
 	return m.merged, nil
 }
 
-func (s *Service) storeMerge(ctx context.Context, m merge, state string) error {
-	doc, err := toJSON(m.merged)
-	if err != nil {
-		return err
-	}
+func (s *Service) storeMerge(ctx context.Context, m *merge, state string) error {
 	return s.change(ctx, func(c *change) error {
+		if state == mergeLanded {
+			b, err := behindOf(ctx, c, m.task.RepoID, m.merged.Target, m.worktree, m.merged.TargetOID)
+			if err != nil {
+				return err
+			}
+			m.merged.Note = b.after(m.merged)
+			if err := c.storeLanding(ctx, *m); err != nil {
+				return err
+			}
+		}
+		doc, err := toJSON(m.merged)
+		if err != nil {
+			return err
+		}
 		if err := c.exec(ctx, `UPDATE merges SET state = ?, merged = ? WHERE id = ?`, state, doc, m.id); err != nil {
 			return err
 		}
@@ -231,15 +236,6 @@ func (s *Service) appendMerge(ctx context.Context, m *merge) error {
 
 func mergeMessage(t Task, a Approval) string {
 	return fmt.Sprintf("Merge task %d: %s\n\nApproved in record %d of the audit log.\n", t.Number, t.Title, a.Seq)
-}
-
-// note says what the merge left alone.
-func note(worktree string, m Merged) string {
-	if worktree == "" {
-		return ""
-	}
-	return fmt.Sprintf("%s is checked out in %s; its files were left as they are. To bring them forward: git -C %s read-tree -m -u %s %s",
-		m.Target, worktree, shellWord(worktree), m.TargetOID, m.Commit)
 }
 
 // Merged returns what the merge of a task did, or an error of kind NotFound.

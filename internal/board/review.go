@@ -28,7 +28,9 @@ type facts struct {
 	source   Source
 	store    Store
 	gateHash string
-	worktree string // where the target is checked out
+	worktree string    // where the target is checked out
+	gone     bool      // the target branch is
+	approval *Approval // newest, whether it holds or not
 	review   Review
 }
 
@@ -42,7 +44,7 @@ func (s *Service) Review(ctx context.Context, key string) (Review, error) {
 	if err != nil {
 		return Review{}, err
 	}
-	return f.review, nil
+	return f.review, s.refresh(ctx, f)
 }
 
 // look gathers the facts. What cannot be found out is a blocker, or an error
@@ -59,6 +61,7 @@ func (s *Service) look(ctx context.Context, t Task) (*facts, error) {
 	}
 	if f.block(f.taskBlockers()...); t.Attempt == nil || t.Attempt.HeadOID == "" || t.Status.closed() {
 		f.settle()
+		s.judgeApproval(f)
 		return f, nil
 	}
 	if f.source, f.store, err = s.open(ctx, f.repo); err != nil {
@@ -69,6 +72,7 @@ func (s *Service) look(ctx context.Context, t Task) (*facts, error) {
 	}
 	f.judgeCI(s.checks.Digest)
 	f.settle()
+	s.judgeApproval(f)
 	return f, nil
 }
 
@@ -91,7 +95,7 @@ func (s *Service) lookStored(ctx context.Context, f *facts) error {
 		if got != nil && f.repo.CI != nil {
 			f.review.CI = *got
 		}
-		f.review.Approval, err = readApproval(ctx, tx, f.task.ID)
+		f.approval, err = readApproval(ctx, tx, f.task.ID)
 		return err
 	}); err != nil {
 		return err
@@ -131,6 +135,11 @@ func (f *facts) taskBlockers() []Blocker {
 // lookAtGit previews the merge and finds out what a diff would not show.
 func (s *Service) lookAtGit(ctx context.Context, f *facts) error {
 	t, r := f.task, &f.review
+	r.Preview = git.Preview{Target: t.Target, Head: t.Attempt.HeadOID}
+	if f.gone = !slices.Contains(f.source.Info().Branches, t.Target); f.gone {
+		f.block(Blocker{"target_gone", fmt.Sprintf("the branch %q of %s is gone: create it again, or cancel this and create a task for another branch", t.Target, f.repo.Name)})
+		return nil
+	}
 	p, err := f.store.Preview(ctx, t.Target, t.Attempt.HeadOID)
 	if err != nil {
 		return err
@@ -140,7 +149,16 @@ func (s *Service) lookAtGit(ctx context.Context, f *facts) error {
 	if f.worktree, err = f.source.CheckedOut(ctx, t.Target); err != nil {
 		return err
 	}
-	r.CheckedOut = f.worktree != ""
+	if f.worktree != "" {
+		r.CheckedOut = true
+		if err := s.DB.Read(ctx, func(tx *sql.Tx) error {
+			b, err := behindOf(ctx, tx, t.RepoID, t.Target, f.worktree, p.TargetOID)
+			r.Note = b.before(t.Target)
+			return err
+		}); err != nil {
+			return err
+		}
+	}
 	switch {
 	case p.UpToDate || t.Attempt.HeadOID == t.Attempt.BaseOID:
 		f.block(Blocker{"nothing_to_merge", "the work adds nothing to " + t.Target})
@@ -227,7 +245,7 @@ func (f *facts) settle() {
 }
 
 // Diff returns what a merge would change in the target, or, where the work does
-// not merge, what it changed since it began.
+// not merge or the target is gone, what it changed since it began.
 func (s *Service) Diff(ctx context.Context, key string, o DiffOptions) (diff.Set, error) {
 	t, err := s.Task(ctx, key)
 	if err != nil {
@@ -240,12 +258,12 @@ func (s *Service) Diff(ctx context.Context, key string, o DiffOptions) (diff.Set
 	if err != nil {
 		return diff.Set{}, err
 	}
-	_, store, err := s.open(ctx, repo)
+	src, store, err := s.open(ctx, repo)
 	if err != nil {
 		return diff.Set{}, err
 	}
 	from, to := t.Attempt.BaseOID, t.Attempt.HeadOID
-	if !t.Status.closed() {
+	if !t.Status.closed() && slices.Contains(src.Info().Branches, t.Target) {
 		p, err := store.Preview(ctx, t.Target, t.Attempt.HeadOID)
 		if err != nil {
 			return diff.Set{}, wrap("diff task", err)

@@ -54,12 +54,10 @@ func (s *Service) settleMerge(ctx context.Context, m merge) (Merged, error) {
 		}
 		return Merged{}, refuse(Conflict, "not_merged", "merge again", why)
 	}
-	worktree, err := src.CheckedOut(ctx, m.preview.Target)
-	if err != nil {
+	if m.worktree, err = src.CheckedOut(ctx, m.preview.Target); err != nil {
 		return Merged{}, err
 	}
 	m.merged.Commit = commit
-	m.merged.Note = note(worktree, m.merged)
 	return s.finish(ctx, m)
 }
 

@@ -176,17 +176,22 @@ type CI struct {
 
 // Review is everything an approval is about.
 type Review struct {
-	TaskID     string      `json:"task_id"`
-	Preview    git.Preview `json:"preview"`
-	CI         CI          `json:"ci"`
-	Approval   *Approval   `json:"approval,omitempty"`
-	CanApprove bool        `json:"can_approve"`
-	Blockers   []Blocker   `json:"blockers"`    // why not, spelled out
-	Acks       []string    `json:"needs_acks"`  // acknowledgements an approval must carry: no_ci, gate_changed, truncated_diff
-	BaseMoved  bool        `json:"base_moved"`  // target moved since the attempt began
-	CheckedOut bool        `json:"checked_out"` // target is checked out in the user's work tree
-	LogHead    string      `json:"log_head"`    // hex
-	Truncated  []string    `json:"truncated"`   // files the diff does not show whole
+	TaskID   string      `json:"task_id"`
+	Preview  git.Preview `json:"preview"`
+	CI       CI          `json:"ci"`
+	Approval *Approval   `json:"approval,omitempty"` // newest, while it holds
+	// ApprovalStale says that there was an approval and it does not hold any
+	// more, by what a merge itself would ask; the reason is for people.
+	ApprovalStale       bool      `json:"approval_stale,omitempty"`
+	ApprovalStaleReason string    `json:"approval_stale_reason,omitempty"`
+	CanApprove          bool      `json:"can_approve"`
+	Blockers            []Blocker `json:"blockers"`       // why not, spelled out
+	Acks                []string  `json:"needs_acks"`     // acknowledgements an approval must carry: no_ci, gate_changed, truncated_diff
+	BaseMoved           bool      `json:"base_moved"`     // target moved since the attempt began
+	CheckedOut          bool      `json:"checked_out"`    // target is checked out in the user's work tree
+	Note                string    `json:"note,omitempty"` // what a merge leaves alone: the checkout of the target
+	LogHead             string    `json:"log_head"`       // hex
+	Truncated           []string  `json:"truncated"`      // files the diff does not show whole
 }
 
 // Blocker is one reason why approval is locked. Code is stable, Message is for people.

@@ -35,4 +35,9 @@ func (s *Server) registerReview() {
 			merged, err := b.Merge(ctx, in.ID, actorOf(ctx))
 			return answer(s, merged, err)
 		})
+	huma.Register(s.api, also(op(ScopeMerge, "approve-and-merge-task", http.MethodPost, "/api/tasks/{id}/approve-and-merge", "Approve exactly what was shown and land it, in one step"), ScopeApprove),
+		func(ctx context.Context, in *approveIn) (*body[Landed], error) {
+			approval, merged, err := b.ApproveAndMerge(ctx, in.ID, in.Body, actorOf(ctx))
+			return answer(s, Landed{Approval: approval, Merged: merged}, err)
+		})
 }

@@ -147,9 +147,12 @@ func (s *Server) authorize(ctx huma.Context, next func(huma.Context)) {
 		writeProblem(ctx, http.StatusUnauthorized, "unauthorized", "this token is not known to the running process: open moeca again with `moeca open`")
 		return
 	}
-	if !slices.Contains(grant.scopes, need) {
-		writeProblem(ctx, http.StatusForbidden, "scope", "this token may not do that: it lacks the scope "+string(need)+", which only a person holds")
-		return
+	further, _ := ctx.Operation().Metadata["also"].([]Scope)
+	for _, scope := range append([]Scope{need}, further...) {
+		if !slices.Contains(grant.scopes, scope) {
+			writeProblem(ctx, http.StatusForbidden, "scope", "this token may not do that: it lacks the scope "+string(scope)+", which only a person holds")
+			return
+		}
 	}
 	next(huma.WithValue(ctx, actorKey{}, grant.actor))
 }
@@ -177,6 +180,14 @@ func op(scope Scope, id, method, path, summary string) huma.Operation {
 	if scope != publicRequest {
 		o.Security = []map[string][]string{{"bearer": {string(scope)}}}
 	}
+	return o
+}
+
+// also makes an operation need a further scope: a bearer must hold both.
+func also(o huma.Operation, scope Scope) huma.Operation {
+	further, _ := o.Metadata["also"].([]Scope)
+	o.Metadata["also"] = append(further, scope)
+	o.Security[0]["bearer"] = append(o.Security[0]["bearer"], string(scope))
 	return o
 }
 

@@ -43,7 +43,7 @@ func send(s *Server, method, path, bearer, body string) *httptest.ResponseRecord
 
 // personOnly are the operations that no program's token may reach (I15).
 var personOnly = map[string]bool{
-	"approve-task": true, "merge-task": true, "set-secret": true,
+	"approve-task": true, "merge-task": true, "approve-and-merge-task": true, "set-secret": true,
 	"put-provider": true, "delete-provider": true, "launch": true,
 	"test-provider": true, "list-models": true, "detect-servers": true,
 }
@@ -77,6 +77,18 @@ func TestEveryOperationNeedsItsScope(t *testing.T) {
 	}
 	if seen < 25 {
 		t.Errorf("only %d operations were checked", seen)
+	}
+}
+
+// One of two scopes is not enough for what does both.
+func TestApproveAndMergeNeedsBothScopes(t *testing.T) {
+	s, tokens := newTestServer(t)
+	for _, one := range []Scope{ScopeApprove, ScopeMerge} {
+		bearer := tokens.Mint("person", []Scope{ScopeRead, ScopeWork, one})
+		w := send(s, "POST", "/api/tasks/x/approve-and-merge", bearer, `{"head":"","target_oid":"","result_tree":""}`)
+		if w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), `"scope"`) {
+			t.Errorf("with %s alone: %d %s", one, w.Code, w.Body)
+		}
 	}
 }
 

@@ -25,7 +25,7 @@ type listTasksIn struct {
 
 type diffIn struct {
 	TaskID
-	MaxLines int `query:"max_lines" minimum:"0" maximum:"1000000" default:"20000" doc:"lines shown per file; what is cut is flagged"`
+	MaxLines int `query:"max_lines" minimum:"0" maximum:"1000000" doc:"lines shown per file; what is cut is flagged. Left out or 0: as many as an approval takes for seen"`
 }
 
 func (s *Server) registerTasks() {

@@ -232,3 +232,10 @@ type Page struct {
 	Items []board.Task `json:"items"`
 	Next  string       `json:"next,omitempty"`
 }
+
+// Landed is an approval and the merge that followed it at once. When the merge
+// is refused the answer is its error, and the approval stands.
+type Landed struct {
+	Approval board.Approval `json:"approval"`
+	Merged   board.Merged   `json:"merged"`
+}

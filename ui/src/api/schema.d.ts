@@ -419,6 +419,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/tasks/{id}/approve-and-merge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Approve exactly what was shown and land it, in one step */
+        post: operations["approve-and-merge-task"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/tasks/{id}/cancel": {
         parameters: {
             query?: never;
@@ -758,6 +775,10 @@ export interface components {
             old_start: number;
             section?: string;
         };
+        Landed: {
+            approval: components["schemas"]["Approval"];
+            merged: components["schemas"]["Merged"];
+        };
         LaunchOut: {
             launch_token: string;
             /** Format: int64 */
@@ -927,6 +948,8 @@ export interface components {
         };
         Review: {
             approval?: components["schemas"]["Approval"];
+            approval_stale?: boolean;
+            approval_stale_reason?: string;
             base_moved: boolean;
             blockers: components["schemas"]["Blocker"][] | null;
             can_approve: boolean;
@@ -934,6 +957,7 @@ export interface components {
             ci: components["schemas"]["CI"];
             log_head: string;
             needs_acks: string[] | null;
+            note?: string;
             preview: components["schemas"]["Preview"];
             task_id: string;
             truncated: string[] | null;
@@ -2086,6 +2110,42 @@ export interface operations {
             };
         };
     };
+    "approve-and-merge-task": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description id, unique prefix of an id, or number */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ApproveRequest"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Landed"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "cancel-task": {
         parameters: {
             query?: never;
@@ -2153,7 +2213,7 @@ export interface operations {
     "task-diff": {
         parameters: {
             query?: {
-                /** @description lines shown per file; what is cut is flagged */
+                /** @description lines shown per file; what is cut is flagged. Left out or 0: as many as an approval takes for seen */
                 max_lines?: number;
             };
             header?: never;
