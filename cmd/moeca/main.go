@@ -63,6 +63,8 @@ type cli struct {
 	Run      runCmd      `cmd:"" help:"Runs."`
 	Audit    auditCmd    `cmd:"" help:"The audit log."`
 	Provider providerCmd `cmd:"" help:"Model providers and their keys."`
+	Budget   budgetCmd   `cmd:"" help:"What may be drawn in a day, in tokens and USD."`
+	Price    priceCmd    `cmd:"" help:"What models cost."`
 	Image    imageCmd    `cmd:"" help:"Sandbox images."`
 	Doctor   doctorCmd   `cmd:"" help:"What is installed, which driver is used, what is missing and how to get it."`
 	OpenAPI  openAPICmd  `cmd:"" hidden:"" name:"openapi" help:"Print the API description."`

@@ -10,6 +10,7 @@ import (
 	"moeca/internal/audit"
 	"moeca/internal/gateway/budget"
 	"moeca/internal/gateway/gate"
+	"moeca/internal/gateway/gatewayapi"
 	"moeca/internal/gateway/price"
 	"moeca/internal/gateway/upstream"
 	"moeca/internal/gateway/usage"
@@ -93,17 +94,10 @@ func exhausted(amount budget.Amount, err error) gate.Decision {
 		return gate.Deny(http.StatusPaymentRequired, gate.ReasonExhausted, "the call may use more than any budget")
 	case e.Money:
 		return gate.Deny(http.StatusPaymentRequired, gate.ReasonExhausted,
-			"the call may cost up to %s USD; %s are left in the budget of the %s", usd(amount.Cost), usd(max(e.Left.Cost, 0)), e.Scope)
+			"the call may cost up to %s USD; %s are left in the budget of the %s", gatewayapi.USD(amount.Cost), gatewayapi.USD(max(e.Left.Cost, 0)), e.Scope)
 	}
 	return gate.Deny(http.StatusPaymentRequired, gate.ReasonExhausted,
 		"the call may use up to %d tokens; %d are left in the budget of the %s", amount.Tokens, max(e.Left.Tokens, 0), e.Scope)
-}
-
-// usd writes 1e-9 USD for a person, to the hundredth of a cent, rounded up.
-func usd(nano int64) string {
-	n := nano/100_000 + min(nano%100_000, 1)
-	digits := strconv.FormatInt(10_000+n%10_000, 10)
-	return strconv.FormatInt(n/10_000, 10) + "." + digits[1:]
 }
 
 // drop gives the reservation back: nothing was sent.

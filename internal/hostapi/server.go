@@ -40,6 +40,7 @@ type Deps struct {
 	Bus       *pubsub.Bus
 	Audit     AuditLog
 	Providers Providers
+	Budgets   Budgets
 	Status    func(context.Context) Status
 	Doctor    func(context.Context) Doctor
 	Demo      func(context.Context) (board.Task, error)
@@ -90,6 +91,7 @@ func New(deps Deps) *Server {
 	s.registerRuns()
 	s.registerAudit()
 	s.registerProviders()
+	s.registerBudgets()
 	s.registerEvents()
 	s.mux.HandleFunc("/api/", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/problem+json")

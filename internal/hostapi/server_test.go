@@ -45,7 +45,7 @@ func send(s *Server, method, path, bearer, body string) *httptest.ResponseRecord
 var personOnly = map[string]bool{
 	"approve-task": true, "merge-task": true, "approve-and-merge-task": true, "set-secret": true,
 	"put-provider": true, "delete-provider": true, "launch": true,
-	"test-provider": true, "list-models": true, "detect-servers": true,
+	"set-budget": true, "patch-prices": true, "test-provider": true, "list-models": true, "detect-servers": true,
 }
 
 func TestEveryOperationNeedsItsScope(t *testing.T) {

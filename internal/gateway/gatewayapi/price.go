@@ -1,5 +1,11 @@
 package gatewayapi
 
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+)
+
 // Price is one row of the price table: what a model costs in USD per million
 // tokens, written as decimals ("3.75") of at most nine places. Input and Output
 // must be there; another price that is left out is that of ordinary input or
@@ -52,4 +58,22 @@ type Prices struct {
 	Source string  `json:"source"` // of the rows shipped with the gateway
 	Read   string  `json:"read"`   // date they were read there
 	Prices []Price `json:"prices"`
+}
+
+var decimal = regexp.MustCompile(`^([0-9]{1,6})(?:\.([0-9]{1,9}))?$`)
+
+// ParseUSD reads an amount in USD as 1e-9 USD, exactly.
+func ParseUSD(usd string) (nano int64, err error) {
+	m := decimal.FindStringSubmatch(usd)
+	if m == nil {
+		return 0, fmt.Errorf(`%.40q is not an amount in USD; write it like "3.75", with at most nine places`, usd)
+	}
+	return strconv.ParseInt(m[1]+(m[2] + "000000000")[:9], 10, 64)
+}
+
+// USD writes 1e-9 USD for a person, to the hundredth of a cent, rounded up.
+func USD(nano int64) string {
+	n := nano/100_000 + min(nano%100_000, 1)
+	digits := strconv.FormatInt(10_000+n%10_000, 10)
+	return strconv.FormatInt(n/10_000, 10) + "." + digits[1:]
 }

@@ -11,7 +11,6 @@ import (
 	"math"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -204,15 +203,9 @@ func parse(w gatewayapi.Price) (r row, err error) {
 	return r, errors.Join(errs...)
 }
 
-var decimal = regexp.MustCompile(`^([0-9]{1,6})(?:\.([0-9]{1,9}))?$`)
-
-// Parse reads an amount in USD as 1e-9 USD.
+// Parse reads a price in USD as 1e-9 USD.
 func Parse(usd string) (nano int64, err error) {
-	m := decimal.FindStringSubmatch(usd)
-	if m == nil {
-		return 0, fmt.Errorf(`%.40q is not an amount in USD; write it like "3.75", with at most nine places`, usd)
-	}
-	nano, err = strconv.ParseInt(m[1]+(m[2] + "000000000")[:9], 10, 64)
+	nano, err = gatewayapi.ParseUSD(usd)
 	if err == nil && nano > maxPrice*1_000_000_000 {
 		err = fmt.Errorf("%s is more than %d USD", usd, maxPrice)
 	}

@@ -106,6 +106,24 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/budgets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Budgets of today, and of runs and tasks with a limit */
+        get: operations["list-budgets"];
+        /** Limit a day, or a provider per day */
+        put: operations["set-budget"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/demo": {
         parameters: {
             query?: never;
@@ -172,6 +190,24 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/api/prices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The price table */
+        get: operations["list-prices"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Set or remove rows of the price table; all others stay */
+        patch: operations["patch-prices"];
         trace?: never;
     };
     "/api/providers": {
@@ -640,6 +676,25 @@ export interface components {
             code: string;
             message: string;
         };
+        Budget: {
+            /** Format: int64 */
+            cost_nano?: number;
+            /** Format: int64 */
+            tokens?: number;
+        };
+        BudgetPut: {
+            budget: components["schemas"]["Budget"];
+            id?: string;
+            scope: string;
+        };
+        BudgetState: {
+            day?: string;
+            id?: string;
+            limit?: components["schemas"]["Budget"];
+            reserved: components["schemas"]["Budget"];
+            scope: string;
+            spent: components["schemas"]["Budget"];
+        };
         CI: {
             cause?: string;
             changed_gate_files?: string[] | null;
@@ -851,6 +906,40 @@ export interface components {
             target_oid: string;
             unrelated?: boolean;
             up_to_date: boolean;
+        };
+        Price: {
+            audio_input?: string;
+            audio_output?: string;
+            cache_read?: string;
+            cache_write_1h?: string;
+            cache_write_5m?: string;
+            image_input?: string;
+            image_output?: string;
+            input: string;
+            kind?: string;
+            model: string;
+            output: string;
+            reasoning?: string;
+            search?: string;
+            /** Format: int64 */
+            up_to?: number;
+            upstream?: string;
+        };
+        PriceKey: {
+            kind?: string;
+            model: string;
+            /** Format: int64 */
+            up_to?: number;
+            upstream?: string;
+        };
+        PricePatch: {
+            remove?: components["schemas"]["PriceKey"][] | null;
+            set?: components["schemas"]["Price"][] | null;
+        };
+        Prices: {
+            prices: components["schemas"]["Price"][] | null;
+            read: string;
+            source: string;
         };
         Problem: {
             code: string;
@@ -1283,6 +1372,68 @@ export interface operations {
             };
         };
     };
+    "list-budgets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BudgetState"][] | null;
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "set-budget": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BudgetPut"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BudgetState"][] | null;
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "begin-demo": {
         parameters: {
             query?: never;
@@ -1422,6 +1573,68 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["LocalServer"][] | null;
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-prices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Prices"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "patch-prices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PricePatch"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Prices"];
                 };
             };
             /** @description Error */

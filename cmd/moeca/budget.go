@@ -1,0 +1,192 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"text/tabwriter"
+
+	"moeca/internal/gateway/gatewayapi"
+	"moeca/internal/session"
+)
+
+type budgetCmd struct {
+	List budgetList `cmd:"" help:"Show what was drawn today, and the limits."`
+	Set  budgetSet  `cmd:"" help:"Limit what all providers, or one, may draw in a day (UTC)."`
+}
+
+type budgetList struct{}
+
+// Run lists budgets.
+func (budgetList) Run(e *env) error {
+	c, done, err := e.connect()
+	if err != nil {
+		return err
+	}
+	defer done()
+	var list []gatewayapi.BudgetState
+	if err := c.do(e.ctx, "GET", "/api/budgets", nil, &list); err != nil {
+		return err
+	}
+	return e.printBudgets(list)
+}
+
+func (e *env) printBudgets(list []gatewayapi.BudgetState) error {
+	if e.cli.JSON {
+		return e.print(list)
+	}
+	w := tabwriter.NewWriter(e.stdout, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "BUDGET\tTOKENS\tOF\tUSD\tOF")
+	for _, b := range list {
+		limit := session.Budget{}
+		if b.Limit != nil {
+			limit = *b.Limit
+		}
+		tokens, cost := b.Spent.Tokens+b.Reserved.Tokens, b.Spent.CostNano+b.Reserved.CostNano
+		fmt.Fprintf(w, "%s %s\t%d\t%s\t%s\t%s\n", b.Scope, b.ID, tokens, limitWords(limit.Tokens, strconv.FormatInt(limit.Tokens, 10)),
+			gatewayapi.USD(cost), limitWords(limit.CostNano, gatewayapi.USD(limit.CostNano)))
+	}
+	return w.Flush()
+}
+
+func limitWords(limit int64, amount string) string {
+	switch {
+	case limit < 0:
+		return "nothing"
+	case limit == 0:
+		return "no limit"
+	}
+	return amount
+}
+
+type budgetSet struct {
+	What   string  `arg:"" help:"day, or the name of a provider."`
+	Tokens *int64  `help:"Tokens a day; 0 is no limit, a negative number nothing at all."`
+	USD    *string `name:"usd" help:"USD a day, like 12.50; 0 is no limit."`
+}
+
+// Run sets a limit; what is not named keeps its value.
+func (s *budgetSet) Run(e *env) error {
+	if s.Tokens == nil && s.USD == nil {
+		return fail(exitUsage, "no_limit", "add --tokens or --usd", "no limit was given")
+	}
+	c, done, err := e.connect()
+	if err != nil {
+		return err
+	}
+	defer done()
+	put := gatewayapi.BudgetPut{Scope: gatewayapi.BudgetProvider, ID: s.What}
+	if s.What == gatewayapi.BudgetDay {
+		put.Scope, put.ID = gatewayapi.BudgetDay, ""
+	}
+	var list []gatewayapi.BudgetState
+	if err := c.do(e.ctx, "GET", "/api/budgets", nil, &list); err != nil {
+		return err
+	}
+	i := slices.IndexFunc(list, func(b gatewayapi.BudgetState) bool { return b.Scope == put.Scope && b.ID == put.ID })
+	if i >= 0 && list[i].Limit != nil && list[i].Limit.Tokens >= 0 { // "nothing" is of both
+		put.Budget = *list[i].Limit
+	}
+	if s.Tokens != nil {
+		put.Budget.Tokens = *s.Tokens
+	}
+	if s.USD != nil {
+		if put.Budget.CostNano, err = gatewayapi.ParseUSD(*s.USD); err != nil {
+			return fail(exitUsage, "usd", "write it like 12.50", "%v", err)
+		}
+	}
+	var after []gatewayapi.BudgetState
+	if err := c.asPerson(e.ctx, "PUT", "/api/budgets", put, &after); err != nil {
+		return err
+	}
+	return e.printBudgets(after)
+}
+
+type priceCmd struct {
+	List   priceList   `cmd:"" help:"Show the price table, in USD per million tokens."`
+	Set    priceSet    `cmd:"" help:"Set the price of a model."`
+	Remove priceRemove `cmd:"" help:"Remove a row."`
+}
+
+type priceList struct{}
+
+// Run lists prices.
+func (priceList) Run(e *env) error {
+	c, done, err := e.connect()
+	if err != nil {
+		return err
+	}
+	defer done()
+	var p gatewayapi.Prices
+	if err := c.do(e.ctx, "GET", "/api/prices", nil, &p); err != nil {
+		return err
+	}
+	return e.printPrices(p)
+}
+
+func (e *env) printPrices(p gatewayapi.Prices) error {
+	if e.cli.JSON {
+		return e.print(p)
+	}
+	w := tabwriter.NewWriter(e.stdout, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "PROVIDER\tMODEL\tUP TO\tINPUT\tOUTPUT\tCACHED\tCACHE 5M\tCACHE 1H\tSEARCH")
+	for _, r := range p.Prices {
+		where, upTo := r.Upstream, "any"
+		if where == "" {
+			where = "kind " + r.Kind
+		}
+		if r.UpTo > 0 {
+			upTo = strconv.FormatInt(r.UpTo, 10)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", where, r.Model, upTo, r.Input, r.Output, r.CacheRead, r.CacheWrite5m, r.CacheWrite1h, r.Search)
+	}
+	fmt.Fprintf(w, "\nShipped rows: read %s. %s\n", p.Read, p.Source)
+	return w.Flush()
+}
+
+// priceKey names a row.
+type priceKey struct {
+	Model    string `arg:"" help:"Name of a model, or its beginning and *."`
+	Provider string `help:"The one provider the row is for."`
+	Kind     string `help:"Every provider of this kind: anthropic, openai or gemini."`
+	UpTo     int64  `help:"Largest input in tokens the row is for; 0 is any."`
+}
+
+type priceSet struct {
+	priceKey
+	Input        string `required:"" help:"USD per million tokens, like 3.75."`
+	Output       string `required:"" help:"USD per million tokens."`
+	CacheRead    string `help:"Of cached input; default: input."`
+	CacheWrite5m string `name:"cache-write-5m" help:"Of a cache write of five minutes; default: input."`
+	CacheWrite1h string `name:"cache-write-1h" help:"Of a cache write of an hour; default: that of five minutes."`
+	Reasoning    string `help:"Default: output."`
+	Search       string `help:"USD per search at the provider."`
+}
+
+// Run sets a row.
+func (s *priceSet) Run(e *env) error {
+	return e.patchPrices(gatewayapi.PricePatch{Set: []gatewayapi.Price{{
+		Upstream: s.Provider, Kind: s.Kind, Model: s.Model, UpTo: s.UpTo, Input: s.Input, Output: s.Output,
+		CacheRead: s.CacheRead, CacheWrite5m: s.CacheWrite5m, CacheWrite1h: s.CacheWrite1h, Reasoning: s.Reasoning, Search: s.Search,
+	}}})
+}
+
+type priceRemove struct{ priceKey }
+
+// Run removes a row.
+func (r *priceRemove) Run(e *env) error {
+	return e.patchPrices(gatewayapi.PricePatch{Remove: []gatewayapi.PriceKey{{Upstream: r.Provider, Kind: r.Kind, Model: r.Model, UpTo: r.UpTo}}})
+}
+
+func (e *env) patchPrices(patch gatewayapi.PricePatch) error {
+	c, done, err := e.connect()
+	if err != nil {
+		return err
+	}
+	defer done()
+	var p gatewayapi.Prices
+	if err := c.asPerson(e.ctx, "PATCH", "/api/prices", patch, &p); err != nil {
+		return err
+	}
+	return e.printPrices(p)
+}
