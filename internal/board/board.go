@@ -74,12 +74,13 @@ type Service struct {
 	bg      sync.WaitGroup
 	publish sync.Mutex // held over commit and publication
 
-	taskLocks, repoLocks keyLocks
+	taskLocks, repoLocks, runLocks keyLocks
 
 	mu     sync.Mutex
 	closed bool
 	runs   map[string]*active // run id → executing
 	gates  map[string]*active // task id → gate running
+	owed   map[string]owedEnd // run id → end that is not stored yet
 
 	cuts truncations
 }
@@ -101,7 +102,7 @@ func New(d Deps) (*Service, error) {
 			return nil, fmt.Errorf("board: data directory: %w", err)
 		}
 	}
-	s := &Service{Deps: d, runs: map[string]*active{}, gates: map[string]*active{}}
+	s := &Service{Deps: d, runs: map[string]*active{}, gates: map[string]*active{}, owed: map[string]owedEnd{}}
 	s.life, s.end = context.WithCancelCause(context.Background())
 	s.engine = run.Engine{
 		Driver: d.Driver, Gateway: d.Gateway, Sockets: d.Sockets, Journal: journal{s},
@@ -130,6 +131,7 @@ func (d *Deps) fill() error {
 	defaults(&s.DefaultProvider, "demo")
 	defaults(&s.DefaultTemplate, workflow.Solo)
 	defaults(&s.EventsKept, 10_000)
+	defaults(&s.RetryAfter, time.Second)
 	if s.GateFiles == nil {
 		s.GateFiles = ci.DefaultGateFiles()
 	}

@@ -31,6 +31,9 @@ func (s *Service) change(ctx context.Context, fn func(*change) error) error {
 		}
 		return c.tell(ctx)
 	})
+	if full := diskFull(err); full != nil {
+		return full
+	}
 	if err != nil {
 		return err
 	}

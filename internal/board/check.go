@@ -125,9 +125,20 @@ func (s *Service) recordGate(ctx context.Context, t Task, id string, p git.Previ
 	if err != nil {
 		return fmt.Errorf("board: encode gate result: %w", err)
 	}
+	store := func(ctx context.Context) error { return s.storeGate(ctx, t, id, row.Seq, state, cause, changed, res) }
+	if err := store(ctx); err != nil {
+		s.owe(store)
+		return err
+	}
+	return nil
+}
+
+// storeGate puts a result that is in the log into the database. A task that is
+// gone by then needs none.
+func (s *Service) storeGate(ctx context.Context, t Task, id string, seq int64, state CIState, cause, changed string, res ci.Result) error {
 	return s.change(ctx, func(c *change) error {
 		if err := c.exec(ctx, `UPDATE checks SET state = ?, digest = ?, exit_code = ?, cause = ?, changed = ?, log = ?, log_cut = ?, seq = ?, ended = ? WHERE id = ?`,
-			state, res.Digest, res.ExitCode, cause, changed, res.Log, res.LogCut, row.Seq, s.Now().UnixMilli(), id); err != nil {
+			state, res.Digest, res.ExitCode, cause, changed, res.Log, res.LogCut, seq, s.Now().UnixMilli(), id); err != nil {
 			return err
 		}
 		return c.gateEnded(ctx, t.ID, id, state, cause)

@@ -85,6 +85,7 @@ type Settings struct {
 	GateFiles       []string      // globs, ci.DefaultGateFiles()
 	AutoCI          bool          // run the gate as soon as a run has succeeded
 	EventsKept      int64         // 10,000
+	RetryAfter      time.Duration // first wait before what could not be recorded is tried again, 1 s
 }
 
 // Deps are the parts a Service is made of. All but Logger, Now, NewID and Hook

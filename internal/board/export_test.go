@@ -14,6 +14,7 @@ func (s *Service) Stopping(run string) bool {
 var (
 	CanMove  = canMove
 	ColumnOf = columnOf
+	DiskFull = diskFull
 )
 
 // Running says that a run of the task is queued or executing.

@@ -68,10 +68,17 @@ func (s *Service) stopWaiting(ctx context.Context, id string) error {
 		return err
 	case run.Status(r.Status).Over():
 		return nil
-	case r.Status != StatusQueued:
-		return s.recoverRun(ctx, id)
+	case r.Status != StatusQueued || s.isOwed(id):
+		return s.settleOwed(ctx, id)
 	}
 	return s.endUnbegun(ctx, id, result{run.Stopped, "stopped by you before it began"})
+}
+
+func (s *Service) isOwed(run string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, owed := s.owed[run]
+	return owed
 }
 
 // result is how a run ended that no sandbox was made for.
@@ -81,9 +88,11 @@ type result struct {
 }
 
 func (s *Service) endUnbegun(ctx context.Context, id string, r result) error {
-	return s.change(ctx, func(c *change) error {
-		return c.appendRun(ctx, id, run.Event{Kind: run.EvEnded, At: s.Now(), Status: r.status, Cause: r.cause})
-	})
+	return s.change(ctx, func(c *change) error { return c.appendRun(ctx, id, s.ending(r)) })
+}
+
+func (s *Service) ending(r result) run.Event {
+	return run.Event{Kind: run.EvEnded, At: s.Now(), Status: r.status, Cause: r.cause}
 }
 
 // WaitRun waits until a run is over, or ctx.
@@ -141,7 +150,7 @@ func (s *Service) admit() {
 func (s *Service) nextQueued() (id string, err error) {
 	err = s.DB.Read(s.life, func(tx *sql.Tx) error {
 		rows, err := tx.QueryContext(s.life, `SELECT u.id FROM runs u JOIN tasks t ON t.id = u.task_id AND t.attempt_id = u.attempt_id
-			WHERE u.status = 'queued' AND t.status = 'queued' ORDER BY u.created_at, u.rowid LIMIT ?`, s.Settings.MaxRuns+1)
+			WHERE u.status = 'queued' AND t.status = 'queued' ORDER BY u.created_at, u.rowid LIMIT ?`, s.Settings.MaxRuns+1+len(s.owed))
 		if err != nil {
 			return err
 		}
@@ -150,7 +159,7 @@ func (s *Service) nextQueued() (id string, err error) {
 			if err := rows.Scan(&next); err != nil {
 				return err
 			}
-			if id == "" && s.runs[next] == nil {
+			if _, owed := s.owed[next]; id == "" && s.runs[next] == nil && !owed {
 				id = next
 			}
 			return nil
@@ -177,10 +186,13 @@ func (s *Service) execute(ctx context.Context, id string) {
 		if errors.Is(context.Cause(ctx), run.ErrStopped) {
 			why = result{run.Stopped, "stopped by you before it began"}
 		}
-		err = s.endUnbegun(context.WithoutCancel(ctx), id, why)
+		if err = s.endUnbegun(context.WithoutCancel(ctx), id, why); err == nil {
+			return
+		}
+		err = &run.UnrecordedError{Run: id, Event: s.ending(why), Err: err}
 	}
 	if err != nil {
-		s.Logger.Error("run not recorded; it is settled at the next start", slog.String("run", id), slog.Any("error", err))
+		s.oweRun(id, err)
 		return
 	}
 	s.afterRun(ctx, id)

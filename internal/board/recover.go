@@ -64,7 +64,7 @@ func (s *Service) recoverRuns(ctx context.Context) error {
 	}
 	var errs []error
 	for _, id := range ids {
-		errs = append(errs, s.recoverRun(ctx, id))
+		errs = append(errs, s.recoverRun(ctx, id, run.HostStopped))
 	}
 	// A queued run whose task does not wait for it is never started.
 	ids, err = s.ids(ctx, `SELECT u.id FROM runs u JOIN tasks t ON t.id = u.task_id
@@ -76,10 +76,17 @@ func (s *Service) recoverRuns(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-func (s *Service) recoverRun(ctx context.Context, id string) error {
+// recoverRun ends a run that nothing executes any more, saying why.
+func (s *Service) recoverRun(ctx context.Context, id, why string) error {
 	job, st, err := s.job(ctx, id)
+	if err == nil && st.Status.Over() {
+		return nil
+	}
 	if err != nil {
-		cause := fmt.Sprintf("the host stopped during the run, and its repository cannot be opened: %v", err)
+		if e := ctx.Err(); e != nil {
+			return e // a later try may open it
+		}
+		cause := fmt.Sprintf("%s while %s, and its repository cannot be opened: %v", why, st.Doing(), err)
 		if st.Tree && st.Snapshot == nil {
 			cause += "; the files are kept in " + job.Dir
 		}
@@ -87,7 +94,7 @@ func (s *Service) recoverRun(ctx context.Context, id string) error {
 			return c.appendRun(ctx, id, run.Event{Kind: run.EvEnded, At: s.Now(), Status: run.Failed, Cause: cause})
 		})
 	}
-	_, err = s.engine.Recover(ctx, job, st)
+	_, err = s.engine.Recover(ctx, job, st, why)
 	return err
 }
 

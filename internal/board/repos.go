@@ -259,5 +259,8 @@ func wrap(doing string, err error) error {
 	if err == nil || KindOf(err) != Internal || CodeOf(err) != "internal" {
 		return err
 	}
+	if full := diskFull(err); full != nil {
+		return full
+	}
 	return fmt.Errorf("board: %s: %w", doing, err)
 }

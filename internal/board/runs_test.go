@@ -11,6 +11,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"moeca/internal/board"
 	"moeca/internal/handoff"
@@ -429,7 +430,9 @@ func TestCloseKeepsTheWork(t *testing.T) {
 func TestRunThatCannotBeRecordedIsSettledLater(t *testing.T) {
 	for _, step := range []string{"mint", "release", "wait", "snapshot"} {
 		t.Run(step, func(t *testing.T) {
-			w := newWorld(t).start()
+			w := newWorld(t)
+			w.set.RetryAfter = time.Hour
+			w.start()
 			w.repo()
 			task := w.task("Disk full")
 			var once sync.Once

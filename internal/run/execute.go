@@ -16,7 +16,8 @@ import (
 
 // Execute runs job from its state after EvQueued to its end. It ends early when
 // ctx does; context.Cause tells why. The error is not nil only when the journal
-// could not be written, and then the run is for Recover to settle.
+// could not be written; it is an *UnrecordedError then, and the run is for the
+// caller to settle: by storing the end it names, or else by Recover.
 func (e *Engine) Execute(ctx context.Context, job Job, state State) (State, error) {
 	x := &execution{Engine: e, job: job, state: state}
 	res := x.stages(ctx)
@@ -26,10 +27,24 @@ func (e *Engine) Execute(ctx context.Context, job Job, state State) (State, erro
 	x.step("end")
 	x.note(ctx, x.stage, Event{Kind: EvEnded, Status: res.status, Cause: res.cause, Summary: res.summary})
 	if x.journal != nil {
-		return x.state, fmt.Errorf("run: execute %s: %w", job.Run, x.journal)
+		return x.state, &UnrecordedError{Run: job.Run, Event: x.owed, Err: x.journal}
 	}
 	return x.state, nil
 }
+
+// UnrecordedError says that the journal did not take an event, after which
+// nothing more was recorded. Everything outside is ended: sandbox and session.
+type UnrecordedError struct {
+	Run   string
+	Event Event // EvEnded when all but the end is recorded
+	Err   error
+}
+
+func (e *UnrecordedError) Error() string {
+	return fmt.Sprintf("run: record %q of run %s: %v", e.Event.Kind, e.Run, e.Err)
+}
+
+func (e *UnrecordedError) Unwrap() error { return e.Err }
 
 // execution is one Execute or Recover.
 type execution struct {
@@ -38,6 +53,7 @@ type execution struct {
 	state   State
 	stage   string // id of the stage being executed
 	journal error  // first failure of the journal; nothing is claimed after it
+	owed    Event  // what it did not take
 }
 
 // result is how a stage or a run ended. The zero value is a failure.
@@ -60,7 +76,7 @@ func (x *execution) note(ctx context.Context, stage string, ev Event) {
 	ctx, cancel := detached(ctx, cleanTimeout)
 	defer cancel()
 	if err := x.Journal.Append(ctx, x.job.Run, ev); err != nil {
-		x.journal = err
+		x.journal, x.owed = err, ev
 		return
 	}
 	x.state = Fold(x.state, ev)
@@ -127,9 +143,9 @@ func (x *execution) interrupted(ctx context.Context, res result) result {
 	case errors.Is(cause, ErrStopped):
 		return result{status: Stopped, cause: "stopped by you", summary: res.summary}
 	case errors.Is(cause, ErrShutdown):
-		return result{status: Failed, cause: "the host was shut down while " + x.state.doing(), summary: res.summary}
+		return result{status: Failed, cause: "the host was shut down while " + x.state.Doing(), summary: res.summary}
 	default:
-		return result{status: Failed, cause: fmt.Sprintf("ended while %s: %v", x.state.doing(), cause), summary: res.summary}
+		return result{status: Failed, cause: fmt.Sprintf("ended while %s: %v", x.state.Doing(), cause), summary: res.summary}
 	}
 }
 

@@ -5,13 +5,17 @@ import (
 	"fmt"
 )
 
-// Recover settles a run that a stopped host left unfinished. Every sandbox of
-// it has been swept before. What is in a complete tree is kept as a commit, the
-// run is failed with a cause that says what it was doing, and its sessions are
-// revoked. Doing it twice, or being stopped in the middle of it, is harmless.
-func (e *Engine) Recover(ctx context.Context, job Job, state State) (State, error) {
+// HostStopped is the why of Recover at a start of the host.
+const HostStopped = "the host stopped"
+
+// Recover settles a run that was left unfinished, for the reason why. Every
+// sandbox of it has been swept before. What is in a complete tree is kept as a
+// commit, the run is failed with a cause that says why and what it was doing,
+// and its sessions are revoked. Doing it twice, or being stopped in the middle
+// of it, is harmless.
+func (e *Engine) Recover(ctx context.Context, job Job, state State, why string) (State, error) {
 	x := &execution{Engine: e, job: job, state: state}
-	doing := state.doing()
+	doing := state.Doing()
 	for _, st := range state.Stages {
 		x.stage = st.ID
 		if st.Session != "" && !st.Revoked {
@@ -19,7 +23,7 @@ func (e *Engine) Recover(ctx context.Context, job Job, state State) (State, erro
 		}
 		x.removeSockets(st.ID)
 	}
-	res := failed("the host stopped while %s", doing)
+	res := failed("%s while %s", why, doing)
 	switch {
 	case state.Snapshot != nil:
 		res.cause += "; " + kept(state.Snapshot)

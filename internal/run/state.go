@@ -179,8 +179,8 @@ func (s State) Tokens() int64 {
 	return n
 }
 
-// doing says in words what a run was doing after its last event.
-func (s State) doing() string {
+// Doing says in words what a run was doing after its last event.
+func (s State) Doing() string {
 	switch s.Step {
 	case EvQueued, EvPreparing:
 		return "the tree was being prepared"
