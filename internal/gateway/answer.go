@@ -78,10 +78,10 @@ type answerBody struct {
 	clean   *scrub.Reader
 	meter   *usage.Meter
 	capture *audit.Capture
-	room    int64         // for it, of what the session may keep
-	alive   func()        // called for each sign of life of the upstream
-	over    func() []byte // called once when the reservation is used up: how the stream ends
-	tail    []byte        // of that, what is not read yet
+	room    int64                  // for it, of what the session may keep
+	alive   func()                 // called for each sign of life of the upstream
+	over    func(last byte) []byte // called once when the reservation is used up: how the stream ends
+	tail    []byte                 // of that, what is not read yet
 	cut     bool
 	status  int
 	ended   bool  // the upstream finished its answer by itself
@@ -109,7 +109,7 @@ func (b *answerBody) Read(p []byte) (int, error) {
 		whole, over := b.meter.Write(p[:n])
 		if over != nil { // what follows the frame is not passed on
 			n, err, b.cut = whole, nil, true
-			b.tail = b.over()
+			b.tail = b.over(p[whole-1]) // a frame is over: there is one
 		}
 		_, _ = b.capture.Write(p[:n])
 	}

@@ -11,8 +11,9 @@ import (
 
 // cutShort ends a stream whose reservation is used up: it becomes the denial of
 // the outcome, and the bytes that tell the caller in the words of its dialect.
+// last is the byte before them.
 // The upstream is let go when the body is closed, right after.
-func (x *exchange) cutShort() []byte {
+func (x *exchange) cutShort(last byte) []byte {
 	d := gate.Deny(http.StatusPaymentRequired, gate.ReasonUsedUp,
 		"the answer grew beyond the %d tokens that were set aside for it and was cut; ask for less at once, or raise the budget", x.spend.lease.Tokens)
 	d.Gate = gate.NameBudget
@@ -23,17 +24,21 @@ func (x *exchange) cutShort() []byte {
 	case m.Array():
 		return append(append([]byte(",\n"), body...), "]\n"...)
 	case x.spend.dialect == usage.Anthropic:
-		return event("error", body)
+		return event(last, "error", body)
 	case x.spend.dialect == usage.Responses:
-		return event("error", responsesError(d, m.Sequence()+1))
+		return event(last, "error", responsesError(d, m.Sequence()+1))
 	}
-	return event("", body)
+	return event(last, "", body)
 }
 
-// event is one server-sent event. It begins by ending the one before: the line
-// that was cut after is whole, the empty line behind it was not passed on.
-func event(name string, data []byte) []byte {
-	out := []byte("\n\n")
+// event is one server-sent event. It begins by ending the one before, of which
+// the last line is there and the empty line is not. Strict clients take no more
+// than one of these. A line that ended in CR may have lost the LF to it.
+func event(last byte, name string, data []byte) []byte {
+	out := []byte("\n")
+	if last == '\r' {
+		out = []byte("\n\n")
+	}
 	if name != "" {
 		out = append(append(append(out, "event: "...), name...), '\n')
 	}

@@ -226,7 +226,7 @@ func parseFrames(t *testing.T, media, body string) (frames []map[string]any) {
 		return frames
 	}
 	for _, event := range strings.Split(strings.ReplaceAll(body, "\r\n", "\n"), "\n\n") {
-		if event = strings.Trim(event, "\n"); event == "" {
+		if event == "" {
 			continue
 		}
 		data := 0
