@@ -1,7 +1,7 @@
 // Calls the messages API through the gateway with the npm SDK, as any program
 // of a user would: base URL and key come from the SDK's own two variables.
 //
-//   node anthropic.mjs create|stream|refused
+//   node anthropic.mjs create|stream|refused|cut
 //
 // Prints one JSON line.
 import Anthropic from "@anthropic-ai/sdk";
@@ -25,14 +25,18 @@ async function stream() {
   return { text: message.content[0].text, usage: message.usage, events };
 }
 
-async function refused() {
+// error is what a call ends with that must not succeed.
+async function error(call) {
   try {
-    await client.messages.create(request);
+    await call();
   } catch (err) {
     return { name: err.constructor.name, status: err.status, message: err.message };
   }
   return { status: 200 };
 }
 
-const result = await { create, stream, refused }[process.argv[2]]();
+const refused = () => error(() => client.messages.create(request));
+const cut = () => error(stream);
+
+const result = await { create, stream, refused, cut }[process.argv[2]]();
 console.log(JSON.stringify(result));

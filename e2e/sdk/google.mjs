@@ -1,7 +1,7 @@
 // Calls generateContent through the gateway with the npm SDK, as any program of
 // a user would: base URL and key come from the SDK's own two variables.
 //
-//   node google.mjs generate|stream|refused
+//   node google.mjs generate|stream|refused|cut
 //
 // Prints one JSON line.
 import { GoogleGenAI } from "@google/genai";
@@ -19,19 +19,23 @@ async function stream() {
   let total = 0;
   for await (const part of await client.models.generateContentStream(request)) {
     text += part.text;
-    total = part.usageMetadata.totalTokenCount;
+    total = part.usageMetadata?.totalTokenCount ?? total;
   }
   return { text, total };
 }
 
-async function refused() {
+// error is what a call ends with that must not succeed.
+async function error(call) {
   try {
-    await client.models.generateContent(request);
+    await call();
   } catch (err) {
     return { name: err.constructor.name, status: err.status, message: err.message };
   }
   return { status: 200 };
 }
 
-const result = await { generate, stream, refused }[process.argv[2]]();
+const refused = () => error(() => client.models.generateContent(request));
+const cut = () => error(stream);
+
+const result = await { generate, stream, refused, cut }[process.argv[2]]();
 console.log(JSON.stringify(result));

@@ -2,7 +2,7 @@
 // any program of a user would: base URL and key come from the SDK's own two
 // variables.
 //
-//   node openai.mjs chat|chatStream|responses|responsesStream|refused
+//   node openai.mjs chat|chatStream|responses|responsesStream|refused|chatCut|responsesCut
 //
 // Prints one JSON line.
 import OpenAI from "openai";
@@ -37,14 +37,19 @@ async function responsesStream() {
   return { text: answer.output_text, total: answer.usage.total_tokens };
 }
 
-async function refused() {
+// error is what a call ends with that must not succeed.
+async function error(call) {
   try {
-    await client.responses.create(request);
+    await call();
   } catch (err) {
     return { name: err.constructor.name, status: err.status, message: err.message };
   }
   return { status: 200 };
 }
 
-const result = await { chat, chatStream, responses, responsesStream, refused }[process.argv[2]]();
+const refused = () => error(() => client.responses.create(request));
+const chatCut = () => error(chatStream);
+const responsesCut = () => error(responsesStream);
+
+const result = await { chat, chatStream, responses, responsesStream, refused, chatCut, responsesCut }[process.argv[2]]();
 console.log(JSON.stringify(result));
