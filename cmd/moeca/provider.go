@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"golang.org/x/term"
 
@@ -69,10 +70,15 @@ func keyWords(p hostapi.Provider) string {
 		return "not needed"
 	case !p.HasSecret:
 		return "none"
-	case p.SetAt != nil:
-		return "set " + p.SetAt.Local().Format("2006-01-02") + " in " + p.KeptIn
 	}
-	return "set in " + p.KeptIn
+	words := "set in " + p.KeptIn
+	if p.SetAt != nil {
+		words = "set " + p.SetAt.Local().Format(time.DateOnly) + " in " + p.KeptIn
+	}
+	if p.LastUsed != nil {
+		words += ", used " + p.LastUsed.Local().Format(time.DateOnly)
+	}
+	return words
 }
 
 type providerAdd struct {

@@ -58,11 +58,7 @@ function Row({ provider }: { provider: Provider }) {
         )}
         <code className="ml-auto truncate font-mono text-sm text-t3">{provider.baseUrl}</code>
       </div>
-      <p className="text-sm break-words text-t3">
-        {provider.kind === 'fetch' ? t('settings.hosts') : t('settings.models')}:{' '}
-        {(provider.kind === 'fetch' ? provider.hosts : provider.models).join(', ') ||
-          t('common.none')}
-      </p>
+      <Offers provider={provider} />
       {provider.scripted || !provider.needsKey ? (
         <p className="text-sm text-t3">{t('settings.noKeyNeeded')}</p>
       ) : (
@@ -73,6 +69,19 @@ function Row({ provider }: { provider: Provider }) {
       )}
       <ProviderActions provider={provider} />
     </li>
+  )
+}
+
+/** Models of a model, hosts of a fetch; another tool has no such list. */
+function Offers({ provider }: { provider: Provider }) {
+  const { t } = useTranslation()
+  const model = ['anthropic', 'openai', 'gemini'].includes(provider.kind)
+  if (!model && provider.kind !== 'fetch') return null
+  const list = model ? provider.models : provider.hosts
+  return (
+    <p className="text-sm break-words text-t3">
+      {t(model ? 'settings.models' : 'settings.hosts')}: {list.join(', ') || t('common.none')}
+    </p>
   )
 }
 
