@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 
 	"moeca/internal/agent"
@@ -123,6 +124,7 @@ func serveProxy(socket, target string) (string, error) {
 // serveUnlogged is the gateway of the product with every gate, injection, scrub
 // and usage, and with a log that forgets. Only the bench can build it.
 func serveUnlogged(dir, target string) (string, error) {
+	debug.SetGCPercent(400) // as cmd/moeca-gateway does
 	guard := netguard.New(netguard.Options{})
 	set := upstream.NewSet(guard, nil)
 	g := gateway.New(gateway.Options{

@@ -131,7 +131,7 @@ func makeRepository(dir string, n int) error {
 	for _, args := range [][]string{
 		{"init", "-q", "-b", "main"},
 		{"add", "."},
-		{"-c", "user.name=Bench", "-c", "user.email=bench@example.org", "commit", "-q", "-m", "files"},
+		{"-c", "user.name=Bench", "-c", "user.email=bench@example.org", "-c", "maintenance.auto=false", "-c", "gc.auto=0", "commit", "-q", "-m", "files"},
 		{"gc", "-q"},
 	} {
 		cmd := exec.Command("git", args...)
