@@ -219,3 +219,21 @@ func TestGateTheAgentNeuteredIsNotPlainGreen(t *testing.T) {
 		})
 	}
 }
+
+// A gate that swallowed the death of its own test process is not green.
+func TestGateThatLostAProcessForMemoryIsNotGreen(t *testing.T) {
+	w := newWorld(t)
+	w.driver.command = func(ctx context.Context, tree string, o handoff.WorkOrder, say func(handoff.Event)) sandbox.Exit {
+		exits(0)(ctx, tree, o, say)
+		return sandbox.Ended{OOM: true, Stderr: "Killed"}.Exit()
+	}
+	w.start()
+	w.repo("/check")
+	task := w.run(w.task("Memory").ID)
+	if c := w.check(task.ID); c.State != board.CIError || !strings.Contains(c.Cause, "memory limit") {
+		t.Fatalf("gate is %s: %s", c.State, c.Cause)
+	}
+	if r := must(w.Review(t.Context(), task.ID))(t); r.CanApprove {
+		t.Fatal("it can be approved")
+	}
+}
