@@ -4,12 +4,14 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"moeca/internal/ci"
+	"moeca/internal/diff"
 	"moeca/internal/git"
 )
 
@@ -22,7 +24,7 @@ func (s *Service) AddRepo(ctx context.Context, path, name, target string, gate *
 	}
 	info := src.Info()
 	if name == "" {
-		name = strings.TrimSuffix(filepath.Base(real), ".git")
+		name = nameOf(real)
 	}
 	if err := checkName(name); err != nil {
 		return Repo{}, err
@@ -58,6 +60,16 @@ func (s *Service) AddRepo(ctx context.Context, path, name, target string, gate *
 	return s.Repo(ctx, id)
 }
 
+// nameOf is what people call the repository at a path: its directory, also when
+// the git directory inside it was named.
+func nameOf(path string) string {
+	base := filepath.Base(path)
+	if base == ".git" {
+		base = filepath.Base(filepath.Dir(path))
+	}
+	return strings.TrimSuffix(base, ".git")
+}
+
 // openPath opens the repository at a path a person typed.
 func (s *Service) openPath(ctx context.Context, path string) (Source, string, error) {
 	if !filepath.IsAbs(path) {
@@ -75,9 +87,20 @@ func (s *Service) openPath(ctx context.Context, path string) (Source, string, er
 }
 
 func checkName(name string) error {
-	if name == "" || len(name) > 100 || !utf8.ValidString(name) || strings.TrimSpace(name) != name ||
-		strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return refuse(Invalid, "repository_name", "choose a name of 1 to 100 characters without line breaks", "the name %q cannot be used", name)
+	if name == "" || len(name) > 100 || !utf8.ValidString(name) || strings.TrimSpace(name) != name {
+		return refuse(Invalid, "repository_name", "choose a name of 1 to 100 characters", "the name %q cannot be used", name)
+	}
+	return plainText("name", name)
+}
+
+// plainText refuses characters that are not seen as what they are: a title and
+// a name stand in commits, logs and terminals.
+func plainText(what, text string) error {
+	// The joiners inside emoji and Persian words are ordinary.
+	bare := strings.NewReplacer("\u200c", "", "\u200d", "").Replace(text)
+	if shown := diff.Printable(bare); shown != bare {
+		return refuse(Invalid, "invalid_text", "remove control characters and those that change the direction of reading",
+			"the %s holds characters that are not shown as what they are: %s", what, shown)
 	}
 	return nil
 }
@@ -128,8 +151,50 @@ func (c *change) repoChanged(ctx context.Context, id string) error {
 	return c.event(ctx, TopicRepos, EventRepoChanged, id, r)
 }
 
-// ListRepos lists the repositories by name, as last seen.
+// ListRepos lists the repositories by name, as last seen, but whether each can
+// be used is found out now.
 func (s *Service) ListRepos(ctx context.Context) ([]Repo, error) {
+	all, err := s.storedRepos(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		if err := s.refreshProblem(ctx, &all[i]); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// refreshProblem brings Problem up to date. That costs one look at the
+// directory; git is asked only of a repository that had a problem.
+func (s *Service) refreshProblem(ctx context.Context, r *Repo) error {
+	now := ""
+	if r.Problem != "" || !looksThere(r.Path) {
+		if _, err := s.Repos.Open(ctx, r.Path); err != nil {
+			now = err.Error()
+		}
+	}
+	if now == r.Problem || ctx.Err() != nil {
+		return nil
+	}
+	r.Problem = now
+	return wrap("read repository", s.change(ctx, func(c *change) error {
+		if err := c.exec(ctx, `UPDATE repos SET problem = ? WHERE id = ?`, now, r.ID); err != nil {
+			return err
+		}
+		return c.repoChanged(ctx, r.ID)
+	}))
+}
+
+// looksThere says that a work tree or a git directory is at path, by its names.
+func looksThere(path string) bool {
+	_, dot := os.Stat(filepath.Join(path, ".git"))
+	_, head := os.Stat(filepath.Join(path, "HEAD"))
+	return dot == nil || head == nil
+}
+
+func (s *Service) storedRepos(ctx context.Context) ([]Repo, error) {
 	all := []Repo{}
 	err := s.DB.Read(ctx, func(tx *sql.Tx) error {
 		rows, err := tx.QueryContext(ctx, `SELECT `+repoColumns+` FROM repos ORDER BY name`)
@@ -222,7 +287,7 @@ func (s *Service) RemoveRepo(ctx context.Context, key string) error {
 			return err
 		}
 		if open > 0 {
-			return refuse(Conflict, "repository_in_use", "finish, cancel or delete its tasks first", "%s has %d open tasks", r.Name, open)
+			return refuse(Conflict, "repository_in_use", "finish, cancel or delete its tasks first", "%s has %s", r.Name, counted(open, "open task"))
 		}
 		for _, q := range []string{
 			`DELETE FROM merges WHERE task_id IN (SELECT id FROM tasks WHERE repo_id = ?)`,
@@ -235,6 +300,13 @@ func (s *Service) RemoveRepo(ctx context.Context, key string) error {
 		}
 		return c.event(ctx, TopicRepos, EventRepoRemoved, r.ID, nil)
 	}))
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // open opens a repository and our git directory for it.

@@ -34,7 +34,10 @@ func TestAddRepoRefusesWithWords(t *testing.T) {
 		"the same path":                {w.path, "other", "", nil, "repository_exists"},
 		"the same path by a link":      {filepath.Join(dir, "link"), "other", "", nil, "repository_exists"},
 		"a name that is taken":         {bare, "project", "", nil, "repository_name_taken"},
-		"a name with a line break":     {bare, "a\nb", "", nil, "repository_name"},
+		"a name with a line break":     {bare, "a\nb", "", nil, "invalid_text"},
+		"a name that reads backwards":  {bare, "a\u202eb", "", nil, "invalid_text"},
+		"a name with an escape":        {bare, "a\x1b[31mb", "", nil, "invalid_text"},
+		"a name with space around":     {bare, " a", "", nil, "repository_name"},
 		"a target that is not there":   {bare, "x", "nope", nil, "target_not_found"},
 		"a target like an option":      {bare, "x", "--help", nil, "target_not_found"},
 		"a gate without a command":     {bare, "x", "", &board.Gate{}, "gate_invalid"},
@@ -81,17 +84,72 @@ func TestRemoveRepoOnlyWhenNothingIsOpen(t *testing.T) {
 	w := newWorld(t).start()
 	w.repo()
 	task := w.run(w.task("Open").ID)
-	wantCode(t, w.RemoveRepo(t.Context(), "project"), "repository_in_use")
+	err := w.RemoveRepo(t.Context(), "project")
+	if wantCode(t, err, "repository_in_use"); !strings.HasSuffix(err.Error(), "has 1 open task") {
+		t.Fatal(err)
+	}
 	if _, _, err := w.ApproveAndMerge(t.Context(), task.ID, w.request(task.ID), person); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.RemoveRepo(t.Context(), "project"); err != nil {
 		t.Fatal(err)
 	}
-	_, err := w.Repo(t.Context(), "project")
+	_, err = w.Repo(t.Context(), "project")
 	wantCode(t, err, "repository_not_found")
 	if w.git("rev-parse", "moeca/1-1") != task.Attempt.HeadOID {
 		t.Fatal("the branch went with it")
+	}
+}
+
+func TestListTellsOfARepositoryThatIsGoneAndBack(t *testing.T) {
+	w := newWorld(t).start()
+	w.repo()
+	problem := func() string {
+		t.Helper()
+		listed := must(w.ListRepos(t.Context()))(t)[0].Problem
+		if stored := must(w.Repo(t.Context(), "project"))(t).Problem; stored != listed {
+			t.Fatalf("listed %q, stored %q", listed, stored)
+		}
+		return listed
+	}
+	opens := w.opens.Load()
+	if p := problem(); p != "" || w.opens.Load() != opens {
+		t.Fatalf("problem %q, asked git %d times", p, w.opens.Load()-opens)
+	}
+	events := w.bus.Subscribe(t.Context(), board.TopicRepos)
+	if err := os.Rename(filepath.Join(w.path, ".git"), filepath.Join(w.path, ".git-away")); err != nil {
+		t.Fatal(err)
+	}
+	if p := problem(); !strings.Contains(p, "not a git repository") {
+		t.Fatalf("problem %q", p)
+	}
+	if err := errors.Join(os.Rename(filepath.Join(w.path, ".git-away"), filepath.Join(w.path, ".git")), os.Rename(w.path, w.path+"-away")); err != nil {
+		t.Fatal(err)
+	}
+	if p := problem(); !strings.Contains(p, "is gone") {
+		t.Fatalf("problem %q", p)
+	}
+	if e := <-events; e.Kind != board.EventRepoChanged {
+		t.Fatalf("event %+v", e)
+	}
+	if err := os.Mkdir(w.path, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if p := problem(); !strings.Contains(p, "not a git repository") {
+		t.Fatalf("problem of a directory in its place: %q", p)
+	}
+	if err := errors.Join(os.Remove(w.path), os.Rename(w.path+"-away", w.path)); err != nil {
+		t.Fatal(err)
+	}
+	if p := problem(); p != "" {
+		t.Fatalf("problem stays: %q", p)
+	}
+}
+
+func TestRepositoryIsNamedAfterItsDirectory(t *testing.T) {
+	w := newWorld(t).start()
+	if r := must(w.AddRepo(t.Context(), filepath.Join(w.path, ".git"), "", "", nil))(t); r.Name != "project" {
+		t.Fatalf("named %q", r.Name)
 	}
 }
 
@@ -129,6 +187,11 @@ func TestCreateTaskRefusesWithWords(t *testing.T) {
 		"no title":              {board.NewTask{Title: " \n"}, "title_missing"},
 		"two lines of title":    {board.NewTask{Title: "a\nb"}, "title_too_long"},
 		"a huge detail":         {board.NewTask{Title: "a", Detail: strings.Repeat("x", 1<<20)}, "detail_too_long"},
+		"a title that rings":    {board.NewTask{Title: "a\x07b"}, "invalid_text"},
+		"a title that colours":  {board.NewTask{Title: "a\x1b[31mb"}, "invalid_text"},
+		"a title backwards":     {board.NewTask{Title: "a\u202eb"}, "invalid_text"},
+		"a title with a hidden": {board.NewTask{Title: "a\u200bb"}, "invalid_text"},
+		"a title with C1":       {board.NewTask{Title: "a\u009bb"}, "invalid_text"},
 		"not UTF-8":             {board.NewTask{Title: "a\xff"}, "text_not_utf8"},
 		"another repository":    {board.NewTask{RepoID: "nope", Title: "a"}, "repository_not_found"},
 		"a base not there":      {board.NewTask{Title: "a", Base: "nope"}, "base_not_found"},
@@ -143,6 +206,9 @@ func TestCreateTaskRefusesWithWords(t *testing.T) {
 		if _, err := w.CreateTask(t.Context(), c.n); board.CodeOf(err) != c.code {
 			t.Errorf("%s: %v, want %s", name, err, c.code)
 		}
+	}
+	for _, title := range []string{"日本語の題名", "👨\u200d👩\u200d👧 family", "مثال", "naïve — “quoted”"} {
+		must(w.CreateTask(t.Context(), board.NewTask{RepoID: "project", Title: title}))(t)
 	}
 	task := must(w.CreateTask(t.Context(), board.NewTask{RepoID: "project", Title: "a", Provider: "gemini"}))(t)
 	_, err := w.RunTask(t.Context(), task.ID)

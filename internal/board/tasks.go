@@ -100,7 +100,7 @@ func checkWords(title, detail string) error {
 	case !utf8.ValidString(title) || !utf8.ValidString(detail):
 		return refuse(Invalid, "text_not_utf8", "save it as UTF-8", "the text is not valid UTF-8")
 	}
-	return nil
+	return plainText("title", title)
 }
 
 // provider finds an upstream that a run can use.
