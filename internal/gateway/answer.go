@@ -17,13 +17,16 @@ import (
 type answerWriter struct {
 	http.ResponseWriter
 	rc      *http.ResponseController
-	last    bool // the connection ends with this answer
+	until   time.Time // the write deadline
+	last    bool      // the connection ends with this answer
 	status  int
 	written int64
 	failed  error
 }
 
-// writeTime bounds one write to a caller that does not read.
+// writeTime bounds one write to a caller that does not read; a write has at
+// least three quarters of it. Moving the deadline costs as much as scrubbing a
+// frame of a stream, so it is not moved for each.
 const writeTime = 2 * time.Minute
 
 func newAnswerWriter(w http.ResponseWriter, last bool) *answerWriter {
@@ -46,7 +49,7 @@ func (w *answerWriter) Write(p []byte) (int, error) {
 	if w.status == 0 {
 		w.WriteHeader(http.StatusOK)
 	}
-	if err := w.rc.SetWriteDeadline(time.Now().Add(writeTime)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	if err := w.moveDeadline(); err != nil {
 		w.failed = err
 		return 0, err
 	}
@@ -56,6 +59,18 @@ func (w *answerWriter) Write(p []byte) (int, error) {
 		w.failed = err
 	}
 	return n, err
+}
+
+func (w *answerWriter) moveDeadline() error {
+	now := time.Now()
+	if w.until.Sub(now) > writeTime*3/4 {
+		return nil
+	}
+	w.until = now.Add(writeTime)
+	if err := w.rc.SetWriteDeadline(w.until); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	return nil
 }
 
 // FlushError is what a ResponseController looks for.
