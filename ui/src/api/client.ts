@@ -1,15 +1,18 @@
 import createClient, { type Middleware } from 'openapi-fetch'
+import { reachable, touch } from './contact'
 import { toProblem, Unreachable } from './problem'
-import type { components, paths } from './schema'
+import type { paths } from './schema'
 import { markDead, token } from './session'
 
 const withBearer: Middleware = {
   onRequest({ request }) {
+    if (request.method !== 'GET' && !reachable()) throw new Unreachable()
     const bearer = token()
     if (bearer !== null) request.headers.set('Authorization', `Bearer ${bearer}`)
     return request
   },
   onResponse({ response }) {
+    touch()
     if (response.status === 401) markDead()
     return response
   },
@@ -18,24 +21,7 @@ const withBearer: Middleware = {
   },
 }
 
-type Schemas = components['schemas']
-type Landing = {
-  '/api/tasks/{id}/approve-and-merge': {
-    post: {
-      parameters: { path: { id: string } }
-      requestBody: { content: { 'application/json': Schemas['ApproveRequest'] } }
-      responses: {
-        200: {
-          content: {
-            'application/json': { approval: Schemas['Approval']; merged: Schemas['Merged'] }
-          }
-        }
-      }
-    }
-  }
-}
-
-export const api = createClient<paths & Landing>({
+export const api = createClient<paths>({
   baseUrl: window.location.origin,
   fetch: (request: Request) => globalThis.fetch(request),
 })

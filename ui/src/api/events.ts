@@ -1,6 +1,7 @@
 import type { QueryClient } from '@tanstack/react-query'
 import type { RunId, Task, TaskId } from '@/domain/model'
 import { EventStreamParser, type ServerEvent } from '@/domain/sse'
+import { setReachable, touch } from './contact'
 import { reposKey } from './repos'
 import { logKey } from './runs'
 import { markDead, token } from './session'
@@ -107,17 +108,20 @@ async function loop(
       for await (const event of events(last, signal)) {
         if (event.id !== '' && event.id !== '0') last = event.id
         if (wait !== 0) {
+          setReachable(true)
           onOnline(true)
           if (!first && last === '') feed.take({ id: '', event: 'resync', data: '{}' })
           first = false
           wait = 0
         }
+        touch()
         feed.take(event)
       }
     } catch {
       // Broken off or refused; tried again below.
     }
     if (signal.aborted || token() === null) return
+    setReachable(false)
     onOnline(false)
     wait = Math.min(Math.max(250, wait * 2), 5000)
     await new Promise((resolve) => setTimeout(resolve, wait))

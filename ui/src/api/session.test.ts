@@ -1,10 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { answer, problem } from '../../test/render'
-import { markDead, onDead, startSession, token } from './session'
+import { markDead, onDead, returnPath, startSession, token } from './session'
 
 describe('a window gets its token', () => {
   beforeEach(() => {
     sessionStorage.clear()
+    localStorage.clear()
     history.replaceState(null, '', '/audit?q=x')
   })
 
@@ -42,6 +43,33 @@ describe('a window gets its token', () => {
     globalThis.fetch = () => Promise.reject(new TypeError('refused'))
     location.hash = '#launch=once'
     expect(await startSession()).toEqual({ state: 'unreachable' })
+  })
+
+  it('and comes back to where it was when it lost the last one', async () => {
+    markDead()
+    expect(returnPath()).toBe('/audit?q=x')
+    history.replaceState(null, '', '/')
+    answer({ 'POST /api/auth/exchange': { token: 'bearer-2', scopes: [] } })
+    location.hash = '#launch=again'
+    expect(await startSession()).toEqual({ state: 'ready' })
+    expect(location.pathname + location.search).toBe('/audit?q=x')
+    expect(localStorage.getItem('moeca.return')).toBeNull()
+  })
+
+  it.each([
+    ['another origin', JSON.stringify({ path: '//evil.example', at: Date.now() })],
+    ['another origin, bent', JSON.stringify({ path: '/\\\\evil.example', at: Date.now() })],
+    ['a script', JSON.stringify({ path: 'javascript:alert(1)', at: Date.now() })],
+    ['long ago', JSON.stringify({ path: '/audit', at: 0 })],
+    ['no time', JSON.stringify({ path: '/audit' })],
+    ['nonsense', '{'],
+  ])('but never to %s', async (_name, kept) => {
+    localStorage.setItem('moeca.return', kept)
+    history.replaceState(null, '', '/')
+    answer({ 'POST /api/auth/exchange': { token: 'bearer-2', scopes: [] } })
+    location.hash = '#launch=again'
+    await startSession()
+    expect(location.pathname).toBe('/')
   })
 
   it('and forgets it when the host does', () => {

@@ -23,8 +23,47 @@ export function onDead(listener: () => void): () => void {
   return () => listeners.delete(listener)
 }
 
+// Where the person was when the window lost its access. A new link is opened in
+// this tab or in another one, so the place is kept for all of them, once and
+// for a short time.
+
+const back = 'moeca.return'
+const backFor = 30 * 60_000
+
+/** The address to come back to; empty when it is the beginning anyway. */
+export function returnPath(): string {
+  const here = location.pathname + location.search
+  return here === '/' ? '' : here
+}
+
+function remember(): void {
+  const path = returnPath()
+  if (path === '') return
+  try {
+    localStorage.setItem(back, JSON.stringify({ path, at: Date.now() }))
+  } catch {
+    // Without storage the new link leads to the beginning.
+  }
+}
+
+function goBack(): void {
+  try {
+    const kept: unknown = JSON.parse(localStorage.getItem(back) ?? 'null')
+    localStorage.removeItem(back)
+    if (returnPath() !== '' || typeof kept !== 'object' || kept === null) return
+    const path: unknown = Reflect.get(kept, 'path')
+    const age = Date.now() - Number(Reflect.get(kept, 'at'))
+    // An address of this origin only: one slash, then no other.
+    if (typeof path !== 'string' || !/^\/(?![/\\])/.test(path) || !(age < backFor)) return
+    history.replaceState(null, '', path)
+  } catch {
+    // Nothing was kept, or what was kept is no JSON.
+  }
+}
+
 export function markDead(): void {
   bearer = null
+  remember()
   sessionStorage.removeItem(key)
   for (const tell of listeners) tell()
 }
@@ -40,11 +79,14 @@ export async function startSession(): Promise<Start> {
   const launch = takeLaunchToken()
   bearer = sessionStorage.getItem(key)
   if (launch === '') {
-    return bearer === null ? { state: 'dead', why: 'missing' } : { state: 'ready' }
+    if (bearer !== null) return { state: 'ready' }
+    remember()
+    return { state: 'dead', why: 'missing' }
   }
   try {
     bearer = await exchange(launch)
     sessionStorage.setItem(key, bearer)
+    goBack()
     return { state: 'ready' }
   } catch (error) {
     if (error instanceof Problem) {

@@ -158,18 +158,14 @@ function toApproval(wire: Wire['Approval']): Approval {
   }
 }
 
-type WireReview = Wire['Review'] & { approval_stale?: boolean; approval_stale_reason?: string }
-
 export function toApproved(
-  wire: Pick<WireReview, 'approval' | 'approval_stale' | 'approval_stale_reason'>,
+  wire: Pick<Wire['Review'], 'approval' | 'approval_stale' | 'approval_stale_reason'>,
 ): Approved {
-  if (!wire.approval) return { state: 'none' }
-  const approval = toApproval(wire.approval)
-  if (!wire.approval_stale) return { state: 'holds', approval }
-  return { state: 'stale', approval, reason: wire.approval_stale_reason ?? '' }
+  if (wire.approval_stale) return { state: 'stale', reason: wire.approval_stale_reason ?? '' }
+  return wire.approval ? { state: 'holds', approval: toApproval(wire.approval) } : { state: 'none' }
 }
 
-export function toReview(wire: WireReview): Review {
+export function toReview(wire: Wire['Review']): Review {
   const preview = wire.preview
   return {
     preview: {

@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { Outlet, useNavigate, useSearch } from '@tanstack/react-router'
+import { Outlet, useMatchRoute, useNavigate, useSearch } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import { useTranslation } from 'react-i18next'
 import { CacheFeed, openStream } from '@/api/events'
@@ -8,6 +8,7 @@ import type { RepoId } from '@/domain/model'
 import { Rail } from '@/features/repos/Rail'
 import { useWindow } from '@/store/window'
 import { Dialogs } from './Dialogs'
+import { Offline } from './Offline'
 import { StatusStrip } from './StatusStrip'
 import { TopBar } from './TopBar'
 import { useGlobalKeys } from './useGlobalKeys'
@@ -16,7 +17,11 @@ export function Frame() {
   const { t } = useTranslation()
   const queries = useQueryClient()
   const navigate = useNavigate()
-  const repo: string | undefined = useSearch({ strict: false }).repo
+  const search = useSearch({ strict: false })
+  const repo: string | undefined = search.repo
+  // A task as a page has the whole width.
+  const onTask = useMatchRoute()({ to: '/tasks/$taskId' }) !== false
+  const wide = onTask && search.wide === true
   useGlobalKeys()
   useEffect(() => {
     const stream = openStream(new CacheFeed(queries), useWindow.getState().setOnline)
@@ -32,11 +37,16 @@ export function Frame() {
         {t('nav.skip')}
       </button>
       <TopBar />
+      <Offline />
       <div className="flex min-h-0 flex-1">
-        <Rail
-          repo={(repo as RepoId | undefined) ?? null}
-          onRepo={(next) => void navigate({ to: '/', search: next === null ? {} : { repo: next } })}
-        />
+        {wide ? null : (
+          <Rail
+            repo={(repo as RepoId | undefined) ?? null}
+            onRepo={(next) =>
+              void navigate({ to: '/', search: next === null ? {} : { repo: next } })
+            }
+          />
+        )}
         <main id="content" tabIndex={-1} className="flex min-w-0 flex-1 outline-none">
           <Outlet />
         </main>

@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router'
 import { CircleAlert, ShieldCheck, ShieldQuestion, Wifi, WifiOff } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import { useLastVerify } from '@/api/audit'
+import { lastContact } from '@/api/contact'
 import { type HostStatus, useStatus } from '@/api/status'
 import { useTasks } from '@/api/tasks'
 import { Chip } from '@/components/Chip'
@@ -10,13 +11,15 @@ import { Scripted } from '@/components/Mark'
 import { Oid } from '@/components/Oid'
 import { Tip } from '@/components/Tip'
 import { isLive } from '@/domain/column'
-import { count } from '@/domain/time'
+import { count, full } from '@/domain/time'
 import { useWindow } from '@/store/window'
 
 export function StatusStrip() {
-  const { t } = useTranslation()
+  const { t, i18n } = useTranslation()
   const online = useWindow((state) => state.online)
-  const status = useStatus().data
+  // Nothing is said of a host that does not answer.
+  const known = useStatus().data
+  const status = online ? known : undefined
   const scripted = useTasks().data?.some((task) => task.scripted && isLive(task.status)) ?? false
   return (
     <footer className="flex h-7 shrink-0 items-center gap-4 overflow-hidden border-t border-line bg-panel px-3 text-xs whitespace-nowrap text-t3">
@@ -25,9 +28,12 @@ export function StatusStrip() {
           <Wifi aria-hidden className="size-3" /> {t('strip.live')}
         </span>
       ) : (
-        <Chip tone="red" why={t('common.offlineWhy')} icon={<WifiOff aria-hidden />}>
-          {t('common.offline')}
-        </Chip>
+        <>
+          <Chip tone="red" why={t('common.offlineWhy')} icon={<WifiOff aria-hidden />}>
+            {t('common.offline')}
+          </Chip>
+          <span>{t('common.lastContact', { time: full(lastContact(), i18n.language) })}</span>
+        </>
       )}
       {status === undefined ? null : (
         <>
@@ -36,7 +42,7 @@ export function StatusStrip() {
           {status.demo ? <Chip tone="violet">{t('strip.demo')}</Chip> : null}
         </>
       )}
-      {scripted ? <Scripted /> : null}
+      {scripted && online ? <Scripted /> : null}
       <span className="ml-auto">{status?.version}</span>
     </footer>
   )

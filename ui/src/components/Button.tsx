@@ -1,5 +1,7 @@
 import { cva, type VariantProps } from 'class-variance-authority'
 import type { ComponentProps } from 'react'
+import { useTranslation } from 'react-i18next'
+import { useWindow } from '@/store/window'
 import { cn } from './cn'
 
 const button = cva(
@@ -23,8 +25,21 @@ const button = cva(
   },
 )
 
-type Props = ComponentProps<'button'> & VariantProps<typeof button>
+type Props = ComponentProps<'button'> &
+  VariantProps<typeof button> & {
+    /** It changes something at the host, and is locked while there is none. */
+    changes?: boolean
+  }
 
-export function Button({ look, size, className, type = 'button', ...rest }: Props) {
-  return <button type={type} className={cn(button({ look, size }), className)} {...rest} />
+export function Button({ look, size, className, type = 'button', changes, ...rest }: Props) {
+  const { t } = useTranslation()
+  const lost = useWindow((state) => !state.online) && changes === true
+  return (
+    <button
+      type={type}
+      className={cn(button({ look, size }), className)}
+      {...rest}
+      {...(lost ? { disabled: true, title: t('common.lost') } : {})}
+    />
+  )
 }

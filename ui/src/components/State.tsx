@@ -56,7 +56,9 @@ export function ErrorNote({ error, onRetry }: { error: Error; onRetry?: () => vo
     >
       <TriangleAlert aria-hidden className="mt-0.5 size-4 shrink-0 text-red" />
       <div className="flex min-w-0 flex-1 flex-col gap-1">
-        <p className="font-medium break-words">{error.message || t('error.title')}</p>
+        <p className="font-medium break-words">
+          {error.message || t(error.name === 'Unreachable' ? 'error.network' : 'error.title')}
+        </p>
         {next === '' ? null : <p className="break-words text-t2">{next}</p>}
       </div>
       {onRetry === undefined ? null : (

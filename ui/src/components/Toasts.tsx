@@ -3,6 +3,7 @@ import { useTranslation } from 'react-i18next'
 import { useToasts } from '@/store/toasts'
 import { Button } from './Button'
 import { cn } from './cn'
+import { Safe } from './Safe'
 
 export function Toasts() {
   const { t } = useTranslation()
@@ -22,8 +23,14 @@ export function Toasts() {
           )}
         >
           <div className="min-w-0 flex-1 break-words">
-            <p>{toast.text}</p>
-            {toast.hint === '' ? null : <p className="text-t3">{toast.hint}</p>}
+            <p>
+              <Safe text={toast.text} />
+            </p>
+            {toast.hint === '' ? null : (
+              <p className="text-t3">
+                <Safe text={toast.hint} />
+              </p>
+            )}
           </div>
           <Button
             look="ghost"

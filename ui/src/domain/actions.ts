@@ -18,6 +18,8 @@ type Refusal =
   | 'same_column'
   | 'no_way_back'
   | 'result_first'
+  | 'not_in_review'
+  | 'words_fixed'
 
 export type Verdict = { ok: true } | { ok: false; why: Refusal }
 
@@ -45,6 +47,7 @@ export function allowed(task: Task, action: ActionId): Verdict {
       if (finished(task)) return no('finished')
       if (isLive(task.status)) return no('stop_first')
       if (!hasResult(task)) return no('nothing_to_review')
+      if (task.status !== 'reviewing') return no('not_in_review')
       if (task.ci === 'none') return no('no_gate')
       return task.ci === 'running' ? no('gate_running') : yes
     case 'review':
@@ -56,6 +59,13 @@ export function allowed(task: Task, action: ActionId): Verdict {
     case 'delete':
       return isLive(task.status) ? no('stop_first') : yes
   }
+}
+
+/** The words of a task are fixed once a result rests on them. */
+export function editable(task: Task): Verdict {
+  if (task.status === 'draft' || task.status === 'failed') return yes
+  if (isLive(task.status)) return no('already_running')
+  return finished(task) ? no('finished') : no('words_fixed')
 }
 
 export type Drop = { ok: true; action: ActionId } | { ok: false; why: Refusal }

@@ -39,13 +39,26 @@ export function boundNow(review: Review): Bound {
   }
 }
 
-/** The log grows by itself and each row has its place: it makes nothing stale. */
-const binding = ['head', 'target', 'targetOid', 'resultTree', 'gateHash', 'ciState'] as const
-export type Moved = (typeof binding)[number]
+export type Moved = 'work' | 'target' | 'result' | 'gate' | 'acks' | 'hidden'
 
-/** What is no longer as it was approved. */
-export function moved(then: Bound, now: Bound): Moved[] {
-  return binding.filter((what) => then[what] !== now[what])
+const moves: Record<string, Moved> = {
+  work: 'work',
+  head: 'work',
+  target: 'target',
+  'target branch': 'target',
+  result: 'result',
+  gate: 'gate',
+  'gate run': 'gate',
+  'gate result': 'gate',
+  'gate image': 'gate',
+  'list of acknowledgements': 'acks',
+  'list of hidden files': 'hidden',
+}
+
+/** What moved after an approval, out of the host's sentence; null: it says something else. */
+export function movedOf(reason: string): Moved | null {
+  const what = /^the (.+) changed after it was approved$/.exec(reason)?.[1] ?? ''
+  return Object.hasOwn(moves, what) ? (moves[what] ?? null) : null
 }
 
 function blockersOf(review: Review): Blocker[] {

@@ -64,6 +64,13 @@ export function reveal(text: string): Piece[] {
   return out
 }
 
+/** The same as one string, for a label that only a screen reader gets. */
+export function plain(text: string): string {
+  return reveal(text)
+    .map((piece) => (piece.kind === 'text' ? piece.text : `[${piece.text}]`))
+    .join('')
+}
+
 // A terminal's own language: CSI, OSC, DCS/SOS/PM/APC strings and two-byte
 // escapes. An unterminated string ends with its line, so that it cannot
 // swallow what follows.

@@ -13,6 +13,10 @@ describe('the cause of a task', () => {
     expect(causeKey({ status, ci })).toBe(key)
   })
 
+  it('says that only the merge is missing', () => {
+    expect(causeKey({ status: 'reviewing', ci: 'passed', next: 'merge' })).toBe('approved')
+  })
+
   it.each([
     ['failed', 'none'],
     ['cancelled', 'passed'],

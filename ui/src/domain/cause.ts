@@ -1,15 +1,25 @@
 import type { Task } from './model'
 
 /** Sentences the interface knows for states whose cause follows from the state itself. */
-export type CauseKey = 'merged' | 'noCI' | 'ciPending' | 'ciPassed' | 'ciDrift' | 'ciStale'
+export type CauseKey =
+  | 'merged'
+  | 'approved'
+  | 'noCI'
+  | 'ciPending'
+  | 'ciPassed'
+  | 'ciDrift'
+  | 'ciStale'
 
 /**
  * The sentence for a task's cause, or undefined where only the host knows it
  * (a failure, a refusal): then its own words are shown.
  */
-export function causeKey(task: Pick<Task, 'status' | 'ci'>): CauseKey | undefined {
+export function causeKey(
+  task: Pick<Task, 'status' | 'ci'> & { next?: string },
+): CauseKey | undefined {
   if (task.status === 'done') return 'merged'
   if (task.status !== 'reviewing') return undefined
+  if (task.next === 'merge') return 'approved'
   switch (task.ci) {
     case 'none':
       return 'noCI'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { makeReview, makeTask } from '../../test/make'
-import { allowed, dropOn } from './actions'
+import { allowed, dropOn, editable } from './actions'
 import { approveState } from './approve'
 import { byColumn, columnOf, matches } from './column'
 import { step } from './keyboard'
@@ -121,4 +121,26 @@ it('the filter joins fields and words', () => {
   expect(matches(task, 'parser status:failed')).toBe(true)
   expect(matches(task, 'parser status:done')).toBe(false)
   expect(matches(task, 'ci:none fix')).toBe(true)
+})
+
+describe('the words of a task', () => {
+  it.each([
+    ['draft', { ok: true }],
+    ['failed', { ok: true }],
+    ['reviewing', { ok: false, why: 'words_fixed' }],
+    ['running', { ok: false, why: 'already_running' }],
+    ['done', { ok: false, why: 'finished' }],
+    ['cancelled', { ok: false, why: 'finished' }],
+  ] as const)('of a %s one', (status, want) => {
+    expect(editable(makeTask({ status }))).toEqual(want)
+  })
+})
+
+it('the gate is offered in review only, as the host has it', () => {
+  const result = { base: 'a', head: 'b' }
+  expect(allowed(makeTask({ status: 'reviewing' }, result), 'ci')).toEqual({ ok: true })
+  expect(allowed(makeTask({ status: 'failed' }, result), 'ci')).toEqual({
+    ok: false,
+    why: 'not_in_review',
+  })
 })

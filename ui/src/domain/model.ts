@@ -171,7 +171,7 @@ export type Approval = { id: string; seq: number; at: Date; bound: Bound }
 export type Approved =
   | { state: 'none' }
   | { state: 'holds'; approval: Approval }
-  | { state: 'stale'; approval: Approval; reason: string }
+  | { state: 'stale'; reason: string }
 
 export type Review = {
   preview: Preview

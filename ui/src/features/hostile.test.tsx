@@ -2,7 +2,9 @@ import { screen } from '@testing-library/react'
 import { describe, expect, it } from 'vitest'
 import { Safe } from '@/components/Safe'
 import type { LogItem } from '@/domain/log'
-import { show } from '../../test/render'
+import { makeTask } from '../../test/make'
+import { show, showRouted } from '../../test/render'
+import { Card } from './board/Card'
 import { LogEntry } from './log/LogEntry'
 
 const item: LogItem = {
@@ -53,5 +55,16 @@ describe('what an agent wrote is text', () => {
     expect(screen.getByRole('img', { name: 'invisible character RLO' }).textContent).toBe('RLO')
     expect(screen.getByRole('img', { name: 'invisible character ESC' })).toBeTruthy()
     for (const char of ['\u202e', '\u001b']) expect(container.textContent).not.toContain(char)
+  })
+
+  it('is as harmless in labels only a screen reader gets', async () => {
+    const title = 'pay\u202egnp.exe\u001b'
+    const { container } = await showRouted(<Card task={makeTask({ title })} />)
+    expect(screen.getByRole('button', { name: 'pay[RLO]gnp.exe[ESC], draft' })).toBeTruthy()
+    for (const element of container.querySelectorAll('*')) {
+      for (const { value } of element.attributes) {
+        for (const char of ['\u202e', '\u001b']) expect(value).not.toContain(char)
+      }
+    }
   })
 })

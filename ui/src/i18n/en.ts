@@ -36,6 +36,10 @@ export const en = {
     unsaved: 'What you typed is not saved. Esc again discards it.',
     keepEditing: 'Keep editing',
     discard: 'Discard',
+    lost: 'moeca does not answer.',
+    lostSince:
+      'What you see is from {{time}} and may be old. Nothing can be changed until it answers; this window connects again by itself. If it was stopped, start it in a terminal:',
+    lastContact: 'last contact {{time}}',
   },
   theme: { label: 'Theme', system: 'System', dark: 'Dark', light: 'Light' },
   language: { label: 'Language' },
@@ -47,6 +51,7 @@ export const en = {
     unreachable: 'moeca does not answer',
     unreachableHow: 'The process is not running. Start it again, then reload this page:',
     reload: 'Reload',
+    returns: 'The new link brings you back to {{path}}.',
   },
   error: {
     title: 'That did not work',
@@ -103,6 +108,7 @@ export const en = {
     hunk: 'Next and previous hunk of a diff',
     file: 'Next and previous file of a diff',
     viewed: 'Mark a file as viewed',
+    rail: 'Move in the list of repositories; → its settings',
   },
   status: {
     draft: 'draft',
@@ -183,6 +189,10 @@ export const en = {
     same_column: 'The task is already there.',
     no_way_back: 'A task that has started does not become a draft again.',
     result_first: 'There is nothing to merge. Run the task first, or cancel it.',
+    offline: 'moeca does not answer.',
+    not_in_review: 'The gate runs on work that is in review.',
+    words_fixed:
+      'A task can be edited as a draft or after it failed. Its words are part of what was run.',
   },
   board: {
     title: 'Delivery',
@@ -206,6 +216,7 @@ export const en = {
     ciPassed: 'the CI gate passed; ready for your approval',
     ciDrift: 'the CI gate passed, but the work changes files the gate depends on',
     ciStale: 'something moved since the CI gate ran; run it again',
+    approved: 'approved; ready to merge',
   },
   first: {
     title: 'Add a repository to begin',
@@ -280,6 +291,8 @@ export const en = {
     target: 'Target',
     targetHelp: 'Branch the work will be merged into. The repository’s own when empty.',
     draft: 'This is what you typed before.',
+    more: 'Show details',
+    less: 'Hide details',
   },
   next: {
     run: 'Run it',
@@ -423,12 +436,14 @@ export const en = {
       ci_stale: 'The CI gate ran on something else. Run it again.',
       ci_error: 'The CI gate could not run.',
       ci_failed: 'The CI gate failed.',
+      offline: 'moeca does not answer.',
     },
     blockerAck: 'Not acknowledged: {{what}}',
     boundHeld: 'Your approval is bound to exactly this',
-    stale: 'Your earlier approval (audit row {{seq}}) does not count any more.',
     staleNext: 'Look at what is there now, then approve it.',
     changed: 'Changed since: {{what}}.',
+    stale: 'Your earlier approval does not count any more.',
+    hidden: 'Files not shown whole',
   },
   audit: {
     title: 'Audit',

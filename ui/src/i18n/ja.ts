@@ -37,6 +37,10 @@ export const ja: Messages = {
     unsaved: '入力した内容は保存されていません。もう一度 Esc を押すと破棄します。',
     keepEditing: '編集を続ける',
     discard: '破棄',
+    lost: 'moeca が応答しません。',
+    lostSince:
+      '表示は {{time}} 時点のもので、古い可能性があります。応答するまで変更はできません。この画面は自動で再接続します。停止した場合は、端末で起動してください：',
+    lastContact: '最後の応答 {{time}}',
   },
   theme: { label: 'テーマ', system: 'システム', dark: 'ダーク', light: 'ライト' },
   language: { label: '言語' },
@@ -49,6 +53,7 @@ export const ja: Messages = {
     unreachableHow:
       'プロセスが動いていません。もう一度起動して、このページを再読み込みしてください：',
     reload: '再読み込み',
+    returns: '新しいリンクは {{path}} に戻ります。',
   },
   error: {
     title: 'うまくいきませんでした',
@@ -105,6 +110,7 @@ export const ja: Messages = {
     hunk: '差分の次・前のハンク',
     file: '差分の次・前のファイル',
     viewed: 'ファイルを確認済みにする',
+    rail: 'リポジトリの一覧を移動。→ で設定',
   },
   status: {
     draft: '下書き',
@@ -185,6 +191,9 @@ export const ja: Messages = {
     same_column: 'タスクはすでにそこにあります。',
     no_way_back: '始まったタスクは下書きに戻りません。',
     result_first: 'マージするものがありません。先に実行するか、取り消してください。',
+    offline: 'moeca が応答しません。',
+    not_in_review: 'ゲートはレビュー中の作業に対して実行されます。',
+    words_fixed: 'タスクは下書きのときか失敗した後に編集できます。文面は実行した内容の一部です。',
   },
   board: {
     title: 'デリバリー',
@@ -208,6 +217,7 @@ export const ja: Messages = {
     ciPassed: 'CI ゲートに合格しました。承認できます',
     ciDrift: 'CI ゲートに合格しましたが、ゲートが依存するファイルが変更されています',
     ciStale: 'CI ゲートの実行後に変化がありました。もう一度実行してください',
+    approved: '承認済み。マージできます',
   },
   first: {
     title: 'まずリポジトリを追加してください',
@@ -282,6 +292,8 @@ export const ja: Messages = {
     target: '対象ブランチ',
     targetHelp: '作業のマージ先のブランチ。空ならリポジトリの設定に従います。',
     draft: '前に入力した内容です。',
+    more: '詳細を表示',
+    less: '詳細を隠す',
   },
   next: {
     run: '実行する',
@@ -422,12 +434,14 @@ export const ja: Messages = {
       ci_stale: 'CI ゲートは別のものに対して実行されました。再実行してください。',
       ci_error: 'CI ゲートを実行できませんでした。',
       ci_failed: 'CI ゲートが失敗しました。',
+      offline: 'moeca が応答しません。',
     },
     blockerAck: '未確認：{{what}}',
     boundHeld: 'あなたの承認はちょうど次のものに結び付いています',
-    stale: '以前の承認（監査の行 {{seq}}）はもう有効ではありません。',
     staleNext: 'いまの内容を見て、あらためて承認してください。',
     changed: 'その後に変わったもの：{{what}}。',
+    stale: '以前の承認はもう有効ではありません。',
+    hidden: '全体が表示されないファイル',
   },
   audit: {
     title: '監査',

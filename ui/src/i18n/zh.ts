@@ -31,6 +31,10 @@ export const zh: Messages = {
     unsaved: '输入的内容尚未保存。再按一次 Esc 将丢弃。',
     keepEditing: '继续编辑',
     discard: '丢弃',
+    lost: 'moeca 没有响应。',
+    lostSince:
+      '所见内容截至 {{time}}，可能已过时。恢复响应前无法更改任何内容；本窗口会自动重新连接。如果已停止，请在终端启动：',
+    lastContact: '最后联系 {{time}}',
   },
   theme: { label: '主题', system: '跟随系统', dark: '深色', light: '浅色' },
   language: { label: '语言' },
@@ -42,6 +46,7 @@ export const zh: Messages = {
     unreachable: 'moeca 没有响应',
     unreachableHow: '进程未在运行。重新启动它，然后重新加载此页：',
     reload: '重新加载',
+    returns: '新链接会带你回到 {{path}}。',
   },
   error: {
     title: '操作未成功',
@@ -98,6 +103,7 @@ export const zh: Messages = {
     hunk: '差异的下一个与上一个块',
     file: '差异的下一个与上一个文件',
     viewed: '将文件标记为已看',
+    rail: '在仓库列表中移动；→ 打开其设置',
   },
   status: {
     draft: '草稿',
@@ -175,6 +181,9 @@ export const zh: Messages = {
     same_column: '任务已在那里。',
     no_way_back: '已开始的任务不会变回草稿。',
     result_first: '没有可合并的内容。请先运行任务，或取消它。',
+    offline: 'moeca 没有响应。',
+    not_in_review: '门禁只对评审中的工作运行。',
+    words_fixed: '任务只能在草稿状态或失败后编辑。其文字是已运行内容的一部分。',
   },
   board: {
     title: '交付',
@@ -197,6 +206,7 @@ export const zh: Messages = {
     ciPassed: 'CI 关卡已通过，可以批准',
     ciDrift: 'CI 关卡已通过，但改动涉及关卡所依赖的文件',
     ciStale: 'CI 关卡运行之后有变化，请重新运行',
+    approved: '已批准，可以合并',
   },
   first: {
     title: '先添加一个仓库',
@@ -270,6 +280,8 @@ export const zh: Messages = {
     target: '目标分支',
     targetHelp: '工作将合并到的分支。留空则用仓库的设置。',
     draft: '这是你之前输入的内容。',
+    more: '显示详情',
+    less: '隐藏详情',
   },
   next: {
     run: '运行',
@@ -405,12 +417,14 @@ export const zh: Messages = {
       ci_stale: 'CI 门禁检查的是别的内容，请再次运行。',
       ci_error: 'CI 门禁无法运行。',
       ci_failed: 'CI 门禁失败。',
+      offline: 'moeca 没有响应。',
     },
     blockerAck: '未确认：{{what}}',
     boundHeld: '你的批准已恰好绑定以下各项',
-    stale: '你之前的批准（审计第 {{seq}} 行）已不再有效。',
     staleNext: '请查看现在的内容，然后重新批准。',
     changed: '此后变动的有：{{what}}。',
+    stale: '你之前的批准已不再有效。',
+    hidden: '未完整显示的文件',
   },
   audit: {
     title: '审计',

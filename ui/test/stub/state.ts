@@ -8,8 +8,6 @@ type Wire = components['schemas']
 
 export const oid = (text: string) => createHash('sha1').update(text).digest('hex')
 
-type Review = Wire['Review'] & { approval_stale?: boolean; approval_stale_reason?: string }
-
 export class State {
   repos: Wire['Repo'][] = []
   tasks: Wire['Task'][] = []
@@ -66,7 +64,7 @@ export class State {
     return oid(`${task.id}tree${this.target}`)
   }
 
-  review(task: Wire['Task']): Review {
+  review(task: Wire['Task']): Wire['Review'] {
     const none: Wire['CI'] = { state: task.ci, exit_code: 0 }
     const ci = this.ci.get(task.id) ?? none
     const blockers: Wire['Blocker'][] = []
@@ -91,8 +89,13 @@ export class State {
         up_to_date: false,
       },
       ci,
-      ...(approval === undefined ? {} : { approval }),
-      ...(stale ? { approval_stale: true, approval_stale_reason: 'the target changed' } : {}),
+      ...(approval === undefined || stale ? {} : { approval }),
+      ...(stale
+        ? {
+            approval_stale: true,
+            approval_stale_reason: 'the target changed after it was approved',
+          }
+        : {}),
       can_approve: blockers.length === 0,
       blockers,
       needs_acks: acks,
@@ -123,5 +126,5 @@ function provider(name: string, scripted: boolean): Wire['Provider'] {
     built_in: true,
     runnable: true,
     has_secret: scripted,
-  } as Wire['Provider']
+  }
 }

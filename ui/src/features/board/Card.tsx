@@ -6,6 +6,7 @@ import { Cause } from '@/components/Cause'
 import { cn } from '@/components/cn'
 import { Measured, Scripted } from '@/components/Mark'
 import { Safe } from '@/components/Safe'
+import { plain } from '@/domain/bidi'
 import type { Task } from '@/domain/model'
 import { compact, count } from '@/domain/time'
 import { CIChip } from '@/features/ci/CIChip'
@@ -42,7 +43,7 @@ export function Card({ task }: { task: Task }) {
           onClick={open}
           onFocus={() => select(task.id)}
           aria-label={t('board.cardLabel', {
-            title: task.title,
+            title: plain(task.title),
             status: t(`status.${task.status}`),
           })}
           className="line-clamp-2 min-w-0 flex-1 text-left text-base font-medium break-words"

@@ -3,13 +3,14 @@ import { useTranslation } from 'react-i18next'
 import { Button } from '@/components/Button'
 import { Menu, MenuItem, MenuLabel, MenuLine } from '@/components/Menu'
 import { dropOn } from '@/domain/actions'
+import { plain } from '@/domain/bidi'
 import { columns, type Task } from '@/domain/model'
 import { useActions, usePerform } from '@/features/task/useActions'
 
 /** The same as dragging, for the keyboard, and everything a task can do. */
 export function CardMenu({ task }: { task: Task }) {
   const { t } = useTranslation()
-  const label = t('action.menu', { title: task.title })
+  const label = t('action.menu', { title: plain(task.title) })
   return (
     <Menu
       label={label}

@@ -6,6 +6,7 @@ import { useProviders } from '@/api/providers'
 import { useStatus } from '@/api/status'
 import { Button } from '@/components/Button'
 import { useDialogs } from '@/store/dialogs'
+import { useWindow } from '@/store/window'
 import { useDemo } from './useDemo'
 
 /** The empty board: what was found on this machine, and the first thing to do. */
@@ -25,7 +26,7 @@ export function FirstRun() {
           <FolderPlus aria-hidden />
           {t('repo.add')}
         </Button>
-        <Button disabled={demo.busy} onClick={demo.begin}>
+        <Button changes disabled={demo.busy} onClick={demo.begin}>
           <CirclePlay aria-hidden />
           {t('first.demo')}
         </Button>
@@ -46,15 +47,20 @@ function Found() {
   const { t } = useTranslation()
   const { data: status } = useStatus()
   const { data: providers } = useProviders()
+  const online = useWindow((state) => state.online)
   const keys = providers?.filter((provider) => provider.hasSecret && !provider.scripted).length ?? 0
   const driver = status?.driver ?? ''
   return (
     <dl className="divide-y divide-line rounded-md border border-line bg-card">
-      <Row name={t('first.driver')} ok={driver !== '' && driver !== 'none'}>
+      <Row name={t('first.driver')} ok={online && driver !== '' && driver !== 'none'}>
         {driver} {status?.driverNote}
       </Row>
-      <Row name={t('first.gateway')} ok={status?.gatewayOk ?? false}>
-        {status?.gatewayOk === true ? t('first.ready') : status?.gatewayCause}
+      <Row name={t('first.gateway')} ok={online && status?.gatewayOk === true}>
+        {!online
+          ? t('common.offline')
+          : status?.gatewayOk === true
+            ? t('first.ready')
+            : status?.gatewayCause}
       </Row>
       <Row name={t('first.provider')} ok>
         {keys === 0 ? t('first.noKey') : t('first.hasKey', { count: keys, n: keys })}

@@ -124,10 +124,16 @@ export function TaskForm({ repos, providers, first, onClose, onCreated }: FormPr
       </div>
       <div className="flex justify-end gap-2 border-t border-line px-4 py-3">
         <Button onClick={onClose}>{t('common.cancel')}</Button>
-        <Button type="submit" disabled={create.isPending}>
+        <Button type="submit" changes disabled={create.isPending}>
           {t('common.create')}
         </Button>
-        <Button data-main look="solid" disabled={create.isPending} onClick={() => submit(true)}>
+        <Button
+          data-main
+          changes
+          look="solid"
+          disabled={create.isPending}
+          onClick={() => submit(true)}
+        >
           {t('task.createRun')}
           <kbd className="font-mono text-xs">Ctrl ⏎</kbd>
         </Button>

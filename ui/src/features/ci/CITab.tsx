@@ -66,6 +66,9 @@ function Top({ task, ci }: { task: Task; ci: CI }) {
           </Button>
         )}
       </div>
+      {run?.refused === undefined || ci.state === 'none' ? null : (
+        <p className="text-sm text-t3">{run.refused}</p>
+      )}
       {help === null ? null : <p className="text-t2">{t(help)}</p>}
       {ci.cause === '' ? null : (
         <p className="break-words text-t2">

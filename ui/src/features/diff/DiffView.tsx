@@ -83,7 +83,7 @@ function DiffBar({ set }: { set: DiffSet }) {
   const viewed = set.files.filter((file) => ticks[viewedKey(file)]).length
   const n = (value: number) => count(value, i18n.language)
   return (
-    <div className="flex flex-wrap items-center gap-3 border-b border-line px-3 py-1.5 text-sm text-t3">
+    <div className="flex items-center gap-3 overflow-hidden border-b whitespace-nowrap border-line px-3 py-1.5 text-sm text-t3">
       <span>{t('diff.files', { count: set.files.length, n: n(set.files.length) })}</span>
       <span className="font-mono">
         <span className="text-green">+{n(set.added)}</span>{' '}
@@ -95,7 +95,7 @@ function DiffBar({ set }: { set: DiffSet }) {
           {t('common.truncated')}
         </Chip>
       ) : null}
-      <span className="ml-auto text-xs text-t4">{t('diff.keys')}</span>
+      <span className="ml-auto min-w-0 truncate text-xs text-t4">{t('diff.keys')}</span>
     </div>
   )
 }

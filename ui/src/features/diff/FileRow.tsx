@@ -3,6 +3,7 @@ import { useTranslation } from 'react-i18next'
 import { Button } from '@/components/Button'
 import { cn } from '@/components/cn'
 import { Safe } from '@/components/Safe'
+import { plain } from '@/domain/bidi'
 import type { DiffFile } from '@/domain/diff'
 import { count } from '@/domain/time'
 import { useViewed, viewedKey } from '@/store/viewed'
@@ -27,14 +28,14 @@ export function FileRow({ file, folded, onFold, here }: Props) {
         look="ghost"
         size="mini"
         aria-expanded={!folded}
-        aria-label={t('diff.collapse', { path: file.path })}
+        aria-label={t('diff.collapse', { path: plain(file.path) })}
         onClick={() => onFold(file.path)}
       >
         <Fold aria-hidden />
       </Button>
-      <span title={file.path} className="min-w-0 truncate font-mono text-sm font-medium">
+      <span title={plain(file.path)} className="min-w-0 truncate font-mono text-sm font-medium">
         {file.oldPath !== '' && file.oldPath !== file.path ? (
-          <span title={file.oldPath} className="text-t3">
+          <span title={plain(file.oldPath)} className="text-t3">
             <Safe text={file.oldPath} /> →{' '}
           </span>
         ) : null}
@@ -49,7 +50,7 @@ export function FileRow({ file, folded, onFold, here }: Props) {
         <input
           type="checkbox"
           checked={viewed}
-          aria-label={t('diff.viewedFile', { path: file.path })}
+          aria-label={t('diff.viewedFile', { path: plain(file.path) })}
           onChange={() => {
             toggle(key)
             if (viewed === folded) onFold(file.path)

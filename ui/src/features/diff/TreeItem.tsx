@@ -10,6 +10,7 @@ import {
 import { useTranslation } from 'react-i18next'
 import { cn } from '@/components/cn'
 import { Safe } from '@/components/Safe'
+import { plain } from '@/domain/bidi'
 import type { DiffFile } from '@/domain/diff'
 import type { TreeRow } from '@/domain/tree'
 import { useViewed, viewedKey } from '@/store/viewed'
@@ -78,7 +79,7 @@ function FolderWords({ path, open }: { path: string; open: boolean }) {
   return (
     <>
       <Icon aria-hidden className="size-3 shrink-0 text-t3" />
-      <span className="truncate text-xs text-t3" title={path}>
+      <span className="truncate text-xs text-t3" title={plain(path)}>
         {path === '' ? t('diff.root') : <Safe text={path} />}
       </span>
     </>
@@ -94,7 +95,7 @@ function FileWords({ file, name }: { file: DiffFile; name: string }) {
     <>
       <Icon aria-label={word} className={cn('ml-3 size-3.5 shrink-0', colours[file.status])} />
       <span
-        title={file.path}
+        title={plain(file.path)}
         className={cn('min-w-0 flex-1 truncate', viewed ? 'text-t3' : 'text-t1')}
       >
         <Safe text={name} />

@@ -2,6 +2,7 @@ import { Command } from 'cmdk'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { Dialog } from '@/components/Dialog'
+import { Safe } from '@/components/Safe'
 import { usePaletteItems } from './usePaletteItems'
 
 /** Bare = go to, ">" command, "#" task, "?" help. */
@@ -44,7 +45,9 @@ export function Palette({ onClose }: { onClose(): void }) {
                   className="flex items-center gap-2 rounded-sm px-2 py-1.5 data-[selected=true]:bg-hover"
                 >
                   <item.icon aria-hidden className="size-4 shrink-0 text-t3" />
-                  <span className="min-w-0 flex-1 truncate">{item.label}</span>
+                  <span className="min-w-0 flex-1 truncate">
+                    <Safe text={item.label} />
+                  </span>
                   {item.key === '' ? null : (
                     <kbd className="rounded-sm border border-line-strong px-1 font-mono text-xs text-t3">
                       {item.key}

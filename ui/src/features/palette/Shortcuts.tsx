@@ -11,6 +11,7 @@ export function Shortcuts({ onClose }: { onClose(): void }) {
     ['C', t('keys.create')],
     ['/', t('keys.filter')],
     ['Ctrl K', t('keys.palette')],
+    ['↑ ↓ →', t('keys.rail')],
     ['n / p', t('keys.hunk')],
     ['j / k', t('keys.file')],
     ['v', t('keys.viewed')],

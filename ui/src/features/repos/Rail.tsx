@@ -1,4 +1,5 @@
 import { FolderGit2, Plus, Settings2, TriangleAlert } from 'lucide-react'
+import { type KeyboardEvent, useRef, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useRepos } from '@/api/repos'
 import { Button } from '@/components/Button'
@@ -6,6 +7,7 @@ import { cn } from '@/components/cn'
 import { Safe } from '@/components/Safe'
 import { Skeleton } from '@/components/State'
 import { Tip } from '@/components/Tip'
+import { plain } from '@/domain/bidi'
 import type { Repo, RepoId } from '@/domain/model'
 import { useDialogs } from '@/store/dialogs'
 import { Running } from './Running'
@@ -16,6 +18,11 @@ export function Rail({ repo, onRepo }: Props) {
   const { t } = useTranslation()
   const show = useDialogs((state) => state.show)
   const repos = useRepos()
+  const list = useRef<HTMLUListElement>(null)
+  // One stop for the Tab key, however many repositories there are: the one the
+  // arrows last stood on, else the one that is shown.
+  const [at, setAt] = useState<string>(repo ?? '')
+  const stop = repos.data?.some((one) => one.id === at) ? at : ''
   return (
     <nav
       aria-label={t('rail.repositories')}
@@ -33,15 +40,27 @@ export function Rail({ repo, onRepo }: Props) {
             <Plus aria-hidden />
           </Button>
         </div>
-        <ul>
-          <li>
-            <Entry active={repo === null} onClick={() => onRepo(null)}>
+        <ul ref={list} onKeyDown={(event) => walk(list.current, event)}>
+          <li data-row>
+            <Entry
+              active={repo === null}
+              stop={stop === ''}
+              onFocus={() => setAt('')}
+              onClick={() => onRepo(null)}
+            >
               <span className="truncate">{t('rail.all')}</span>
             </Entry>
           </li>
           {repos.isPending ? <Skeleton className="m-2 h-5" /> : null}
           {repos.data?.map((one) => (
-            <RepoEntry key={one.id} repo={one} active={one.id === repo} onRepo={onRepo} />
+            <RepoEntry
+              key={one.id}
+              repo={one}
+              active={one.id === repo}
+              stop={one.id === stop}
+              onFocus={() => setAt(one.id)}
+              onRepo={onRepo}
+            />
           ))}
         </ul>
       </section>
@@ -50,13 +69,42 @@ export function Rail({ repo, onRepo }: Props) {
   )
 }
 
-type EntryProps = { active: boolean; onClick(): void; children: React.ReactNode }
+/** Up and down walk the rows, right and left the buttons of one. */
+function walk(list: HTMLElement | null, event: KeyboardEvent): void {
+  const rows = [...(list?.querySelectorAll('[data-row]') ?? [])].map((row) => [
+    ...row.querySelectorAll('button'),
+  ])
+  const y = rows.findIndex((row) => row.some((button) => button === event.target))
+  const x = rows[y]?.findIndex((button) => button === event.target) ?? 0
+  const next = {
+    ArrowDown: rows[y + 1]?.[0],
+    ArrowUp: rows[y - 1]?.[0],
+    ArrowRight: rows[y]?.[x + 1],
+    ArrowLeft: rows[y]?.[x - 1],
+    Home: rows[0]?.[0],
+    End: rows.at(-1)?.[0],
+  }[event.key]
+  if (!/^(Arrow|Home|End)/.test(event.key)) return
+  event.preventDefault()
+  next?.focus()
+}
 
-function Entry({ active, onClick, children }: EntryProps) {
+type EntryProps = {
+  active: boolean
+  /** Whether the Tab key stops here. */
+  stop: boolean
+  onFocus(): void
+  onClick(): void
+  children: React.ReactNode
+}
+
+function Entry({ active, stop, onFocus, onClick, children }: EntryProps) {
   return (
     <button
       type="button"
       aria-current={active ? 'true' : undefined}
+      tabIndex={stop ? 0 : -1}
+      onFocus={onFocus}
       onClick={onClick}
       className={cn(
         'flex h-7 w-full min-w-0 items-center gap-2 rounded-md px-2 text-left text-base',
@@ -68,18 +116,17 @@ function Entry({ active, onClick, children }: EntryProps) {
   )
 }
 
-function RepoEntry({
-  repo,
-  active,
-  onRepo,
-}: { repo: Repo; active: boolean } & Pick<Props, 'onRepo'>) {
+type RepoProps = { repo: Repo } & Pick<EntryProps, 'active' | 'stop' | 'onFocus'> &
+  Pick<Props, 'onRepo'>
+
+function RepoEntry({ repo, active, stop, onFocus, onRepo }: RepoProps) {
   const { t } = useTranslation()
   const show = useDialogs((state) => state.show)
   const bad = repo.problem !== ''
   return (
-    <li className="group flex items-center">
+    <li data-row className="group flex items-center">
       <div className="min-w-0 flex-1">
-        <Entry active={active} onClick={() => onRepo(repo.id)}>
+        <Entry active={active} stop={stop} onFocus={onFocus} onClick={() => onRepo(repo.id)}>
           <FolderGit2 aria-hidden className="size-3.5 shrink-0 text-t3" />
           <span className="truncate">
             <Safe text={repo.name} />
@@ -96,7 +143,8 @@ function RepoEntry({
       <Button
         look="ghost"
         size="icon"
-        aria-label={`${t('rail.manage')}: ${repo.name}`}
+        tabIndex={-1}
+        aria-label={`${t('rail.manage')}: ${plain(repo.name)}`}
         onClick={() => show({ kind: 'repo', repo: repo.id })}
       >
         <Settings2 aria-hidden />

@@ -62,7 +62,7 @@ function AddForm({ onClose, onAdded }: Omit<Props, 'repo'>) {
       <Unplaced error={add.error} />
       <div className="flex justify-end gap-2 border-t border-line px-4 py-3">
         <Button onClick={onClose}>{t('common.cancel')}</Button>
-        <Button type="submit" look="solid" disabled={add.isPending || !gate.ok}>
+        <Button type="submit" changes look="solid" disabled={add.isPending || !gate.ok}>
           {t('repo.add')}
         </Button>
       </div>
@@ -106,12 +106,12 @@ function EditForm({ repo, onClose }: { repo: Repo; onClose(): void }) {
       <RepoFields draft={draft} onChange={setDraft} problem={update.error} editing />
       <Unplaced error={update.error ?? remove.error} />
       <div className="flex items-center gap-2 border-t border-line px-4 py-3">
-        <Button look="danger" onClick={() => void drop()} disabled={remove.isPending}>
+        <Button look="danger" changes onClick={() => void drop()} disabled={remove.isPending}>
           {t('repo.remove')}
         </Button>
         <span className="flex-1 text-sm text-t3">{t('repo.removeHelp')}</span>
         <Button onClick={onClose}>{t('common.cancel')}</Button>
-        <Button type="submit" look="solid" disabled={update.isPending || !gate.ok}>
+        <Button type="submit" changes look="solid" disabled={update.isPending || !gate.ok}>
           {t('common.save')}
         </Button>
       </div>

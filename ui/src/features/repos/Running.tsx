@@ -6,6 +6,7 @@ import { Button } from '@/components/Button'
 import { Safe } from '@/components/Safe'
 import { Tip } from '@/components/Tip'
 import { useElapsed } from '@/components/useAge'
+import { plain } from '@/domain/bidi'
 import { isLive } from '@/domain/column'
 import type { Task } from '@/domain/model'
 import { compact, count } from '@/domain/time'
@@ -73,7 +74,8 @@ function RunningEntry({ task }: { task: Task }) {
       <Button
         look="ghost"
         size="icon"
-        aria-label={t('rail.stop', { title: task.title })}
+        changes
+        aria-label={t('rail.stop', { title: plain(task.title) })}
         onClick={() => perform(task, 'stop')}
       >
         <Square aria-hidden className="text-red" />

@@ -9,6 +9,7 @@ import { approveState } from '@/domain/approve'
 import { type Review, shortId, type Task } from '@/domain/model'
 import { useToasts } from '@/store/toasts'
 import { useViewed, viewedKey } from '@/store/viewed'
+import { useWindow } from '@/store/window'
 import { Acks } from './Acks'
 import { Reasons } from './Reasons'
 
@@ -25,7 +26,9 @@ export function Decision({ task, review }: { task: Task; review: Review }) {
   const show = useToasts((state) => state.show)
   const unviewed = useUnviewed(task)
   const approved = review.approved.state === 'holds'
-  const state = approveState(approved ? { ...review, acks: [] } : review, acked)
+  const online = useWindow((window) => window.online)
+  const seen = approved ? { ...review, acks: [] } : review
+  const state = approveState(online ? seen : lost(seen), acked)
   // The target moves with the merge, and this decision with it: follow the
   // promise. An error stays in the mutation and is shown below.
   const go = () =>
@@ -68,6 +71,11 @@ export function Decision({ task, review }: { task: Task; review: Review }) {
       </div>
     </section>
   )
+}
+
+/** Nobody is there to approve at; the reason stands before all others. */
+function lost(review: Review): Review {
+  return { ...review, blockers: [{ code: 'offline', message: '' }, ...review.blockers] }
 }
 
 /** Files of the diff nobody ticked; the statement names them. */

@@ -5,6 +5,7 @@ import type { Reason } from '@/domain/approve'
 import { useAckWords } from './Acks'
 
 const codes = [
+  'offline',
   'task_done',
   'task_cancelled',
   'merging',

@@ -38,7 +38,7 @@ export function ReviewTab({ task }: { task: Task }) {
 function Merged({ task, review }: { task: Task; review: Review | undefined }) {
   const { t } = useTranslation()
   const approved = review?.approved
-  const seq = approved && approved.state !== 'none' ? approved.approval.seq : undefined
+  const seq = approved?.state === 'holds' ? approved.approval.seq : undefined
   return (
     <div className="flex flex-col gap-2 p-4">
       <p className="flex items-center gap-2 text-md font-medium text-green">

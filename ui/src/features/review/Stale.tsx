@@ -1,17 +1,16 @@
 import { History } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import { Safe } from '@/components/Safe'
-import { boundNow, type Moved, moved } from '@/domain/approve'
+import { type Moved, movedOf } from '@/domain/approve'
 import type { Review } from '@/domain/model'
 
 /** An approval that counts as none, and why. */
 export function Stale({ review }: { review: Review }) {
-  const { t, i18n } = useTranslation()
-  const words = useMovedWords(review)
+  const { t } = useTranslation()
+  const words = useMovedWords(review.preview.target)
   const { approved } = review
   if (approved.state !== 'stale') return null
-  const what = [...new Set(moved(approved.approval.bound, boundNow(review)).map(words))]
-  const list = new Intl.ListFormat(i18n.language, { type: 'conjunction' }).format(what)
+  const what = movedOf(approved.reason)
   return (
     <div
       role="note"
@@ -19,13 +18,11 @@ export function Stale({ review }: { review: Review }) {
     >
       <History aria-hidden className="mt-0.5 size-4 shrink-0 text-amber" />
       <div className="min-w-0 break-words">
-        <p>{t('review.stale', { seq: approved.approval.seq })}</p>
+        <p>{t('review.stale')}</p>
         <p>
-          {what.length === 0 ? (
-            <Safe text={approved.reason} />
-          ) : (
-            t('review.changed', { what: list })
-          )}{' '}
+          <Safe
+            text={what === null ? approved.reason : t('review.changed', { what: words(what) })}
+          />{' '}
           {t('review.staleNext')}
         </p>
       </div>
@@ -33,20 +30,22 @@ export function Stale({ review }: { review: Review }) {
   )
 }
 
-function useMovedWords(review: Review): (what: Moved) => string {
+function useMovedWords(target: string): (what: Moved) => string {
   const { t } = useTranslation()
   return (what) => {
     switch (what) {
-      case 'head':
+      case 'work':
         return t('review.head')
       case 'target':
-      case 'targetOid':
-        return t('review.target', { name: review.preview.target })
-      case 'resultTree':
+        return t('review.target', { name: target })
+      case 'result':
         return t('review.result')
-      case 'gateHash':
-      case 'ciState':
+      case 'gate':
         return t('review.gate')
+      case 'acks':
+        return t('review.acks')
+      case 'hidden':
+        return t('review.hidden')
     }
   }
 }

@@ -128,7 +128,10 @@ describe('approve and merge', () => {
 })
 
 describe('an approval that went stale', () => {
-  const stale = { approval, approval_stale: true, approval_stale_reason: 'the target changed' }
+  const stale = {
+    approval_stale: true,
+    approval_stale_reason: 'the target changed after it was approved',
+  }
 
   it('counts as none: approve is offered again', async () => {
     const { calls } = answer({ 'POST /api/tasks/t1/approve-and-merge': { approval, merged } })
@@ -138,17 +141,15 @@ describe('an approval that went stale', () => {
     expect(calls.some((call) => call.path.endsWith('/approve-and-merge'))).toBe(true)
   })
 
-  it('says what moved, in words of the interface', async () => {
-    await show(<Stale review={toReviewed(stale)} />)
-    const note = screen.getByRole('note').textContent
-    expect(note).toContain('audit row 7')
-    expect(note).toContain('Changed since: Target main and Result tree.')
-  })
-
-  it('gives the reason of the host where this window sees no difference', async () => {
-    const review = toReviewed(stale)
-    await show(<Stale review={{ ...review, preview: { ...review.preview, ...seen } }} />)
-    expect(screen.getByRole('note').textContent).toContain('the target changed')
+  it.each([
+    ['the target changed after it was approved', 'Changed since: Target main.'],
+    ['the work changed after it was approved', 'Changed since: Head of the work.'],
+    ['the gate image changed after it was approved', 'Changed since: Gate.'],
+    ['the approval was signed with another key', 'the approval was signed with another key'],
+    ['the constructor changed after it was approved', 'the constructor changed'],
+  ])('says why: %s', async (reason, want) => {
+    await show(<Stale review={toReviewed({ ...stale, approval_stale_reason: reason })} />)
+    expect(screen.getByRole('note').textContent).toContain(want)
   })
 
   it('lists what would be bound now', async () => {

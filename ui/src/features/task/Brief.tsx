@@ -6,14 +6,14 @@ import { Button } from '@/components/Button'
 import { Field } from '@/components/Field'
 import { Safe } from '@/components/Safe'
 import { ErrorNote } from '@/components/State'
-import { isLive } from '@/domain/column'
+import { editable } from '@/domain/actions'
 import type { Task } from '@/domain/model'
 
 /** What was asked. */
 export function Brief({ task }: { task: Task }) {
   const { t } = useTranslation()
   const [editing, setEditing] = useState(false)
-  const editable = !isLive(task.status) && task.column !== 'done'
+  const verdict = editable(task)
   if (editing) return <Edit task={task} onClose={() => setEditing(false)} />
   const [firstLine = ''] = task.detail.split('\n')
   return (
@@ -31,13 +31,14 @@ export function Brief({ task }: { task: Task }) {
           >
             <Safe text={task.detail} />
           </p>
-          {editable ? (
-            <Button look="ghost" size="small" onClick={() => setEditing(true)}>
+          {verdict.ok ? (
+            <Button look="ghost" size="small" changes onClick={() => setEditing(true)}>
               <Pencil aria-hidden />
               {t('task.edit')}
             </Button>
           ) : null}
         </div>
+        {verdict.ok ? null : <p className="text-sm text-t3">{t(`refusal.${verdict.why}`)}</p>}
       </div>
     </details>
   )
@@ -79,7 +80,12 @@ function Edit({ task, onClose }: { task: Task; onClose(): void }) {
       {edit.error === null ? null : <ErrorNote error={edit.error} />}
       <div className="flex justify-end gap-2">
         <Button onClick={onClose}>{t('common.cancel')}</Button>
-        <Button type="submit" look="solid" disabled={edit.isPending || form.title.trim() === ''}>
+        <Button
+          type="submit"
+          look="solid"
+          changes
+          disabled={edit.isPending || form.title.trim() === ''}
+        >
           {t('common.save')}
         </Button>
       </div>

@@ -1,4 +1,4 @@
-import { Maximize2, Minimize2, X } from 'lucide-react'
+import { ChevronDown, ChevronUp, Maximize2, Minimize2, X } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import { useReview } from '@/api/tasks'
 import { Button } from '@/components/Button'
@@ -9,22 +9,57 @@ import { Measured, Scripted } from '@/components/Mark'
 import { Oid } from '@/components/Oid'
 import { Safe } from '@/components/Safe'
 import { useElapsed } from '@/components/useAge'
+import { plain } from '@/domain/bidi'
 import type { Task } from '@/domain/model'
 import { count } from '@/domain/time'
 import { CIChip } from '@/features/ci/CIChip'
 import { StatusChip } from './StatusChip'
 import { useActions } from './useActions'
 
-type Props = { task: Task; wide: boolean; onWide(): void; onClose(): void }
+type Props = {
+  task: Task
+  wide: boolean
+  onWide(): void
+  onClose(): void
+  /** Whether all but the first line is folded away; null: it is never. */
+  more: { open: boolean; toggle(): void } | null
+}
 
-export function TaskHead({ task, wide, onWide, onClose }: Props) {
+export function TaskHead({ task, wide, onWide, onClose, more }: Props) {
   const { t } = useTranslation()
+  const short = more?.open === false
+  const Fold = short ? ChevronDown : ChevronUp
   return (
-    <header className="flex flex-col gap-2 border-b border-line px-4 pt-3 pb-2">
-      <div className="flex items-start gap-1">
-        <h2 className="min-w-0 flex-1 text-lg font-semibold break-words">
+    <header
+      className={cn('flex flex-col gap-2 border-b border-line px-4', short ? 'py-1' : 'pt-3 pb-2')}
+    >
+      <div className={cn('flex gap-1', short ? 'items-center' : 'items-start')}>
+        <h2
+          title={plain(task.title)}
+          className={cn(
+            'min-w-0 flex-1 font-semibold',
+            short ? 'truncate text-md' : 'text-lg break-words',
+          )}
+        >
           <Safe text={task.title} />
         </h2>
+        {short ? (
+          <>
+            <StatusChip status={task.status} />
+            <CIChip state={task.ci} />
+          </>
+        ) : null}
+        {more === null ? null : (
+          <Button
+            look="ghost"
+            size="icon"
+            aria-expanded={more.open}
+            aria-label={more.open ? t('task.less') : t('task.more')}
+            onClick={more.toggle}
+          >
+            <Fold aria-hidden />
+          </Button>
+        )}
         <Button
           look="ghost"
           size="icon"
@@ -37,9 +72,13 @@ export function TaskHead({ task, wide, onWide, onClose }: Props) {
           <X aria-hidden />
         </Button>
       </div>
-      <Strip task={task} />
-      <Why task={task} />
-      <Actions task={task} />
+      {short ? null : (
+        <>
+          <Strip task={task} />
+          <Why task={task} />
+          <Actions task={task} />
+        </>
+      )}
     </header>
   )
 }
@@ -114,7 +153,7 @@ function Actions({ task }: { task: Task }) {
   return (
     <div className="flex flex-wrap gap-2">
       {shown
-        .filter((action) => action.refused === undefined)
+        .filter((action) => action.possible)
         .map((action) => {
           const Icon = action.icon
           const main = action.id === 'run' && task.attempt === null
@@ -124,6 +163,8 @@ function Actions({ task }: { task: Task }) {
               key={action.id}
               size="small"
               look={main ? 'solid' : stop ? 'danger' : 'plain'}
+              disabled={action.refused !== undefined}
+              title={action.refused}
               onClick={action.perform}
             >
               <Icon aria-hidden />

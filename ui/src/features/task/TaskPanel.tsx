@@ -1,7 +1,8 @@
 import { Tabs } from 'radix-ui'
-import { lazy, Suspense } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { SkeletonLines } from '@/components/State'
+import { hasResult } from '@/domain/actions'
 import type { Task } from '@/domain/model'
 import { Brief } from './Brief'
 import { TaskHead } from './TaskHead'
@@ -25,9 +26,18 @@ type Props = {
 
 export function TaskPanel({ task, tab, onTab, wide, onWide, onClose }: Props) {
   const { t } = useTranslation()
+  const [open, setOpen] = useState(false)
+  // Lines need the room more than what is known about the task.
+  const compact = tab === 'diff' && hasResult(task)
   return (
     <>
-      <TaskHead task={task} wide={wide} onWide={onWide} onClose={onClose} />
+      <TaskHead
+        task={task}
+        wide={wide}
+        onWide={onWide}
+        onClose={onClose}
+        more={compact ? { open, toggle: () => setOpen(!open) } : null}
+      />
       <Tabs.Root
         value={tab}
         onValueChange={(value) => {
@@ -36,7 +46,7 @@ export function TaskPanel({ task, tab, onTab, wide, onWide, onClose }: Props) {
         }}
         className="flex min-h-0 flex-1 flex-col"
       >
-        <Brief task={task} />
+        {compact && !open ? null : <Brief task={task} />}
         <Tabs.List
           aria-label={t('task.drawer')}
           className="flex shrink-0 gap-1 border-b border-line px-3"

@@ -14,6 +14,7 @@ import { useTaskAction } from '@/api/tasks'
 import { type ActionId, actionIds, allowed } from '@/domain/actions'
 import type { Task } from '@/domain/model'
 import { useToasts } from '@/store/toasts'
+import { useWindow } from '@/store/window'
 
 /** One thing a person can do to a task; button, menu, key and drop share it. */
 export type TaskAction = {
@@ -21,6 +22,8 @@ export type TaskAction = {
   label: string
   icon: LucideIcon
   danger: boolean
+  /** Whether the state of the task allows it; the host may be gone all the same. */
+  possible: boolean
   /** Why it is locked; undefined when it may be done. */
   refused: string | undefined
   perform(): void
@@ -77,15 +80,18 @@ export function usePerform(): (task: Task, action: ActionId) => void {
 export function useActions(task: Task): TaskAction[] {
   const { t } = useTranslation()
   const perform = usePerform()
+  const online = useWindow((state) => state.online)
   return actionIds.map((id) => {
     const verdict = allowed(task, id)
+    const lost = online || id === 'review' ? undefined : t('refusal.offline')
     const again = id === 'run' && task.attempt !== null
     return {
       id,
       label: again ? t('action.retry') : t(`action.${id}`),
       icon: icons[id],
       danger: id === 'delete' || id === 'stop',
-      refused: verdict.ok ? undefined : t(`refusal.${verdict.why}`),
+      possible: verdict.ok,
+      refused: verdict.ok ? lost : t(`refusal.${verdict.why}`),
       perform: () => perform(task, id),
     }
   })
