@@ -49,10 +49,10 @@ func TestPoliciesOutliveTheGateway(t *testing.T) {
 
 func TestDamagedPoliciesKeepTheGatewayFromStarting(t *testing.T) {
 	c := newConfig(t)
-	if err := os.MkdirAll(c.Data, 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Join(c.Data, "audit"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(c.Data, "policies.json"), []byte(`{"tool":{"writes":[{`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(c.Data, "audit", "policies.json"), []byte(`{"tool":{"writes":[{`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := Run(context.Background(), c, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "policies.json") {

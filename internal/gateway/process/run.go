@@ -97,7 +97,7 @@ func (p *parts) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if p.policies, err = policy.Open(filepath.Join(c.Data, "policies.json")); err != nil {
+	if p.policies, err = policy.Open(filepath.Join(c.auditDir(), "policies.json")); err != nil {
 		return fmt.Errorf("gateway: %w", err)
 	}
 	guard := netguard.New(netguard.Options{
