@@ -190,7 +190,8 @@ func TestGateTheAgentNeuteredIsNotPlainGreen(t *testing.T) {
 		"its script rewritten": {[]string{"./check"}, map[string]string{"check": "#!/bin/sh\necho all good\n"}, []string{"check"}},
 		"a TestMain added": {
 			[]string{"go", "test", "./..."},
-			map[string]string{"p/main_test.go": "package p\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestMain(m *testing.M) { os.Exit(0) }\n"}, []string{"p/main_test.go"},
+			map[string]string{"p/main_test.go": "package p\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestMain(m *testing.M) { os.Exit(0) }\n"},
+			[]string{"p/main_test.go"},
 		},
 		"a module in the way":  {[]string{"go", "test", "./..."}, map[string]string{"p/go.mod": "module p\n"}, []string{"p/go.mod"}},
 		"an ordinary new test": {[]string{"go", "test", "./..."}, map[string]string{"p/q_test.go": "package p\n\nimport \"testing\"\n\nfunc TestQ(t *testing.T) {}\n"}, nil},

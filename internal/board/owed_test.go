@@ -1,6 +1,7 @@
 package board_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -9,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"context"
 	"moeca/internal/board"
 	"moeca/internal/handoff"
 	"moeca/internal/sandbox"

@@ -45,6 +45,7 @@ func send(s *Server, method, path, bearer, body string) *httptest.ResponseRecord
 var personOnly = map[string]bool{
 	"approve-task": true, "merge-task": true, "approve-and-merge-task": true, "set-secret": true,
 	"put-provider": true, "delete-provider": true, "launch": true,
+	"add-repo": true, "update-repo": true, "remove-repo": true, "begin-demo": true,
 	"set-budget": true, "patch-prices": true, "test-provider": true, "list-models": true, "detect-servers": true,
 }
 
@@ -112,7 +113,7 @@ func TestEveryPathParameterIsDeclared(t *testing.T) {
 func TestProgramsHoldNoScopeOfAPerson(t *testing.T) {
 	for _, scope := range ProgramScopes() {
 		switch scope {
-		case ScopeApprove, ScopeMerge, ScopeSecret, ScopeLaunch:
+		case ScopeApprove, ScopeMerge, ScopeSecret, ScopeLaunch, ScopeRepos:
 			t.Errorf("a program's token holds %s", scope)
 		}
 	}

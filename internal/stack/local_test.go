@@ -133,9 +133,22 @@ func TestRelayPassesInferenceOnly(t *testing.T) {
 	}
 	passed := len(got)
 	for _, c := range [][2]string{
-		{"POST", "/api/pull"}, {"POST", "/api/create"}, {"DELETE", "/api/delete"}, {"POST", "/slots/0?action=save"}, {"GET", "/metrics"}, {"GET", "/"},
-		{"POST", "/v1/models"}, {"DELETE", "/v1/models"}, {"GET", "/v1/chat/completions"}, {"POST", "/v1/chat/completions/"}, {"POST", "/v1/../api/pull"},
-		{"POST", "/v1/%2e%2e/api/pull"}, {"POST", "/v1//chat/completions"}, {"PUT", "/v1/embeddings"}, {"POST", "/v1/load_lora_adapter"}, {"POST", "/v1/files"},
+		{"POST", "/api/pull"},
+		{"POST", "/api/create"},
+		{"DELETE", "/api/delete"},
+		{"POST", "/slots/0?action=save"},
+		{"GET", "/metrics"},
+		{"GET", "/"},
+		{"POST", "/v1/models"},
+		{"DELETE", "/v1/models"},
+		{"GET", "/v1/chat/completions"},
+		{"POST", "/v1/chat/completions/"},
+		{"POST", "/v1/../api/pull"},
+		{"POST", "/v1/%2e%2e/api/pull"},
+		{"POST", "/v1//chat/completions"},
+		{"PUT", "/v1/embeddings"},
+		{"POST", "/v1/load_lora_adapter"},
+		{"POST", "/v1/files"},
 	} {
 		if code := call(c[0], c[1]); code != http.StatusForbidden {
 			t.Errorf("%s %s: %d", c[0], c[1], code)

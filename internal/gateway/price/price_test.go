@@ -182,9 +182,16 @@ func TestCostIsExact(t *testing.T) {
 		c.Searches = amount(t, "se", 1000)
 		sum := new(big.Int)
 		for _, part := range [][2]int64{
-			{c.Input - c.AudioIn - c.ImageIn, r.input}, {c.AudioIn, r.audioIn}, {c.ImageIn, r.imageIn},
-			{c.CacheRead, r.cacheRead}, {c.CacheWrite5m, r.write5m}, {c.CacheWrite1h, r.write1h},
-			{c.Output - c.Reasoning - c.AudioOut - c.ImageOut, r.output}, {c.Reasoning, r.reasoning}, {c.AudioOut, r.audioOut}, {c.ImageOut, r.imageOut},
+			{c.Input - c.AudioIn - c.ImageIn, r.input},
+			{c.AudioIn, r.audioIn},
+			{c.ImageIn, r.imageIn},
+			{c.CacheRead, r.cacheRead},
+			{c.CacheWrite5m, r.write5m},
+			{c.CacheWrite1h, r.write1h},
+			{c.Output - c.Reasoning - c.AudioOut - c.ImageOut, r.output},
+			{c.Reasoning, r.reasoning},
+			{c.AudioOut, r.audioOut},
+			{c.ImageOut, r.imageOut},
 		} {
 			sum.Add(sum, new(big.Int).Mul(big.NewInt(part[0]), big.NewInt(part[1])))
 		}
