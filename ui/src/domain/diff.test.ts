@@ -55,6 +55,13 @@ describe('chips', () => {
     expect(kinds({ status: 'added', oldMode: '', newMode: '100755' })).toEqual(['mode'])
   })
   it('tells line ends', () => expect(kinds({ hunks: [hunk] })).toEqual(['crlf', 'noeol']))
+  it('give several warnings a row of their own, and count them', () => {
+    const file = makeFile({ warnings: ['bidi', 'nul'] })
+    expect(chipsOf(file)).toEqual([{ kind: 'warnings', count: 2 }])
+    expect(flatten([file], new Set())[1]).toMatchObject({
+      note: { what: 'warnings', codes: ['bidi', 'nul'] },
+    })
+  })
   it('passes the warnings of the host on', () => {
     expect(kinds({ kind: 'symlink', warnings: ['bidi'] })).toEqual(['symlink', 'warning'])
   })

@@ -342,6 +342,11 @@ export const en = {
       nul: 'NUL bytes',
       'not-utf8': 'not UTF-8',
       control: 'control characters',
+      'name-twin': 'name differs from another in case only',
+      'attributes-driver': 'names a program git would run',
+      submodules: 'says where code is fetched from',
+      'symlink-outside': 'link leads out of the tree',
+      'lfs-not-pointer': 'kept by LFS, yet no pointer',
       'gate-file': 'gate file',
     },
     warnOther: 'check: {{code}}',
@@ -357,6 +362,8 @@ export const en = {
     stillCut:
       'Even now the rest of this file is left out: it is more than moeca shows. The approval names it as not shown whole.',
     lineCut: 'Line cut: it is too long.',
+    warnings_one: '{{n}} warning',
+    warnings_other: '{{n}} warnings',
   },
   log: {
     label: 'Log of the run',

@@ -342,6 +342,11 @@ export const ja: Messages = {
       nul: 'NUL バイト',
       'not-utf8': 'UTF-8 ではない',
       control: '制御文字',
+      'name-twin': '大文字小文字などだけが違う名前がある',
+      'attributes-driver': 'git が実行するプログラムを指定',
+      submodules: 'コードの取得元を指定',
+      'symlink-outside': 'リンク先がツリーの外',
+      'lfs-not-pointer': 'LFS 管理だがポインターではない',
       'gate-file': 'ゲートファイル',
     },
     warnOther: '要確認：{{code}}',
@@ -357,6 +362,8 @@ export const ja: Messages = {
     stillCut:
       'これでもこのファイルの以降は省かれています。moeca が表示できる量を超えています。承認には全体が表示されていないと記されます。',
     lineCut: '行が長すぎるため途中までです。',
+    warnings_one: '警告 {{n}} 件',
+    warnings_other: '警告 {{n}} 件',
   },
   log: {
     label: '実行のログ',

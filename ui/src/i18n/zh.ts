@@ -329,6 +329,11 @@ export const zh: Messages = {
       nul: 'NUL 字节',
       'not-utf8': '不是 UTF-8',
       control: '控制字符',
+      'name-twin': '与另一名称仅大小写等不同',
+      'attributes-driver': '指定了 git 会运行的程序',
+      submodules: '指定了代码的获取来源',
+      'symlink-outside': '链接指向目录树之外',
+      'lfs-not-pointer': '由 LFS 管理却不是指针',
       'gate-file': '门禁文件',
     },
     warnOther: '请检查：{{code}}',
@@ -344,6 +349,8 @@ export const zh: Messages = {
     stillCut:
       '即使如此，此文件的其余部分仍未显示：超出了 moeca 的显示上限。批准会注明其未完整显示。',
     lineCut: '此行过长，已截断。',
+    warnings_one: '{{n}} 个警告',
+    warnings_other: '{{n}} 个警告',
   },
   log: {
     label: '运行日志',

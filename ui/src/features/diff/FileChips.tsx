@@ -4,7 +4,7 @@ import { type Chip, chipsOf, type DiffFile, type FileStatus, warningCodes } from
 
 export function FileChips({ file }: { file: DiffFile }) {
   return (
-    <span className="flex shrink-0 gap-1">
+    <span className="flex min-w-0 gap-1 overflow-hidden">
       <StatusBadge status={file.status} />
       {chipsOf(file).map((chip) => (
         <OneChip
@@ -67,11 +67,15 @@ function OneChip({ chip, copied }: { chip: Chip; copied: boolean }) {
         </Badge>
       )
     case 'warning':
-      return <Badge tone="red">{warning(t, chip.code)}</Badge>
+      return <Warning code={chip.code} />
+    case 'warnings':
+      return <Badge tone="red">{t('diff.warnings', { count: chip.count, n: chip.count })}</Badge>
   }
 }
 
-function warning(t: ReturnType<typeof useTranslation>['t'], code: string): string {
+export function Warning({ code }: { code: string }) {
+  const { t } = useTranslation()
   const known = warningCodes.find((one) => one === code)
-  return known === undefined ? t('diff.warnOther', { code }) : t(`diff.warn.${known}`)
+  const words = known === undefined ? t('diff.warnOther', { code }) : t(`diff.warn.${known}`)
+  return <Badge tone="red">{words}</Badge>
 }

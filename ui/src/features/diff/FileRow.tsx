@@ -33,7 +33,7 @@ export function FileRow({ file, folded, onFold, here }: Props) {
       >
         <Fold aria-hidden />
       </Button>
-      <span title={plain(file.path)} className="min-w-0 truncate font-mono text-sm font-medium">
+      <span title={plain(file.path)} className="min-w-24 truncate font-mono text-sm font-medium">
         {file.oldPath !== '' && file.oldPath !== file.path ? (
           <span title={plain(file.oldPath)} className="text-t3">
             <Safe text={file.oldPath} /> →{' '}

@@ -3,6 +3,7 @@ import { Button } from '@/components/Button'
 import { Oid } from '@/components/Oid'
 import type { Note } from '@/domain/diff'
 import { bytes } from '@/domain/time'
+import { Warning } from './FileChips'
 
 /** What can be done about a file that is not shown whole. */
 export type More = { state: 'more'; show(): void } | { state: 'reading' } | { state: 'end' }
@@ -29,6 +30,8 @@ function Words({ note, more }: Props) {
       )
     case 'empty':
       return t('diff.empty')
+    case 'warnings':
+      return note.codes.map((code) => <Warning key={code} code={code} />)
     case 'truncated':
       return <Truncated more={more} />
   }
