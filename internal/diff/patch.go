@@ -228,6 +228,7 @@ func (p *parser) file(f *File, c counts) error {
 		f.Kind = "lfs"
 	}
 	f.Warnings = append(f.Warnings, contentWarnings(f.Hunks)...)
+	f.Warnings = append(f.Warnings, fileWarnings(*f)...)
 	p.set.Truncated = p.set.Truncated || f.Truncated
 	return nil
 }

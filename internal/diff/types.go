@@ -15,24 +15,25 @@ type Set struct {
 // File is one changed path. Names are raw bytes: Path is the name when it is
 // valid UTF-8, else its escaped form, and PathRaw holds the bytes.
 type File struct {
-	Path       string   `json:"path"`
-	PathRaw    []byte   `json:"path_raw,omitempty"`
-	OldPath    string   `json:"old_path,omitempty"` // renames and copies
-	OldPathRaw []byte   `json:"old_path_raw,omitempty"`
-	Status     string   `json:"status"` // added, deleted, modified, renamed, copied, type-changed
-	OldMode    string   `json:"old_mode"`
-	NewMode    string   `json:"new_mode"`
-	OldOID     string   `json:"old_oid"`
-	NewOID     string   `json:"new_oid"`
-	Kind       string   `json:"kind"`       // text, binary, symlink, submodule, lfs
-	Similarity int      `json:"similarity"` // percent, renames and copies
-	OldSize    int64    `json:"old_size"`
-	NewSize    int64    `json:"new_size"`
-	Added      int      `json:"added"`
-	Deleted    int      `json:"deleted"`
-	Hunks      []Hunk   `json:"hunks"`
-	Truncated  bool     `json:"truncated"`
-	Warnings   []string `json:"warnings,omitempty"` // bidi, homoglyph, gate-file …
+	Path       string `json:"path"`
+	PathRaw    []byte `json:"path_raw,omitempty"`
+	OldPath    string `json:"old_path,omitempty"` // renames and copies
+	OldPathRaw []byte `json:"old_path_raw,omitempty"`
+	Status     string `json:"status"` // added, deleted, modified, renamed, copied, type-changed
+	OldMode    string `json:"old_mode"`
+	NewMode    string `json:"new_mode"`
+	OldOID     string `json:"old_oid"`
+	NewOID     string `json:"new_oid"`
+	Kind       string `json:"kind"`       // text, binary, symlink, submodule, lfs
+	Similarity int    `json:"similarity"` // percent, renames and copies
+	OldSize    int64  `json:"old_size"`
+	NewSize    int64  `json:"new_size"`
+	Added      int    `json:"added"`
+	Deleted    int    `json:"deleted"`
+	Hunks      []Hunk `json:"hunks"`
+	Truncated  bool   `json:"truncated"`
+	// Warnings are codes of the closed list Warnings.
+	Warnings []string `json:"warnings,omitempty" doc:"codes of a closed list: name-bidi, name-hidden, name-mixed-script, name-not-utf8, name-twin, bidi, nul, not-utf8, control, attributes-driver, submodules, symlink-outside, lfs-not-pointer"`
 }
 
 // Hunk is a run of lines; line numbers are 1-based.

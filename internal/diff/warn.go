@@ -7,17 +7,92 @@ import (
 	"unicode/utf8"
 )
 
-// Warnings a reviewer should see beside a file.
+// Warnings a reviewer should see beside a file. The list is closed: Warnings
+// names them all, and the API's description with it.
 const (
 	WarnNameBidi    = "name-bidi"         // the name holds characters that reorder it
 	WarnNameHidden  = "name-hidden"       // the name holds control or invisible characters
 	WarnNameMixed   = "name-mixed-script" // one component mixes scripts that look alike
-	WarnNameInvalid = "name-not-utf8"     //
+	WarnNameInvalid = "name-not-utf8"     // the name is not UTF-8 and is shown escaped
+	WarnNameTwin    = "name-twin"         // another path differs only in case or composition: one of both is lost where names are folded
 	WarnBidi        = "bidi"              // an added line holds characters that reorder it
 	WarnNUL         = "nul"               // an added line holds a NUL byte
 	WarnNotUTF8     = "not-utf8"          // an added line is not UTF-8 and is shown escaped
 	WarnControl     = "control"           // an added line holds terminal control characters
+	WarnAttributes  = "attributes-driver" // a .gitattributes names a filter, diff or merge driver, which git would run
+	WarnSubmodules  = "submodules"        // a .gitmodules is added or changed: it says from where code is fetched
+	WarnLinkOutside = "symlink-outside"   // a symbolic link leads out of the tree, or into .git
+	WarnNotPointer  = "lfs-not-pointer"   // the path is kept by git LFS, yet the content is not a pointer
 )
+
+// Warnings returns all codes, in the order of the list above.
+func Warnings() []string {
+	return []string{
+		WarnNameBidi, WarnNameHidden, WarnNameMixed, WarnNameInvalid, WarnNameTwin, WarnBidi, WarnNUL, WarnNotUTF8, WarnControl,
+		WarnAttributes, WarnSubmodules, WarnLinkOutside, WarnNotPointer,
+	}
+}
+
+// fileWarnings looks at what a file means to git itself.
+func fileWarnings(f File) []string {
+	if f.NewMode == modeNone {
+		return nil
+	}
+	switch name := raw(f.Path, f.PathRaw); strings.ToLower(name[strings.LastIndexByte(name, '/')+1:]) {
+	case ".gitmodules":
+		return []string{WarnSubmodules}
+	case ".gitattributes":
+		// What is not shown may name one.
+		if f.Kind != "text" || f.Truncated || f.Status == "renamed" || f.Status == "copied" || namesDriver(f.Hunks) {
+			return []string{WarnAttributes}
+		}
+	}
+	return nil
+}
+
+// namesDriver reports an added line that sets a driver. That of LFS is known,
+// and its files are shown as what they are.
+func namesDriver(hunks []Hunk) bool {
+	for _, h := range hunks {
+		for _, l := range h.Lines {
+			for _, word := range strings.Fields(l.Text) {
+				key, value, _ := strings.Cut(word, "=")
+				if l.Op == "+" && value != "" && value != "lfs" && (key == "filter" || key == "diff" || key == "merge") {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// LeadsOut reports whether a symbolic link at path leads out of the tree, as
+// far as its text alone says, or into a git directory.
+func LeadsOut(path, target string) bool {
+	slashed := strings.ReplaceAll(target, `\`, "/")
+	if target == "" || strings.HasPrefix(slashed, "/") || len(target) > 1 && target[1] == ':' {
+		return true
+	}
+	for _, text := range []string{target, slashed} {
+		at := strings.Split(path, "/")
+		at = at[:len(at)-1]
+		for part := range strings.SplitSeq(text, "/") {
+			switch {
+			case part == "" || part == ".":
+			case part == "..":
+				if len(at) == 0 {
+					return true
+				}
+				at = at[:len(at)-1]
+			case strings.EqualFold(part, ".git"):
+				return true
+			default:
+				at = append(at, part)
+			}
+		}
+	}
+	return false
+}
 
 // nameWarnings looks at a raw name.
 func nameWarnings(raw string) []string {
@@ -93,6 +168,11 @@ func lineWarnings(l Line, found map[string]bool) {
 
 // lfsFirst starts a pointer file of git LFS.
 const lfsFirst = "version https://git-lfs.github.com/spec/v1"
+
+// IsPointer reports content that is a pointer file of git LFS.
+func IsPointer(content []byte) bool {
+	return strings.HasPrefix(string(content), lfsFirst+"\n")
+}
 
 // isLFS reports a change to a pointer file: the first line is shown, as a
 // pointer has three.

@@ -38,7 +38,10 @@ func (st *Store) Diff(ctx context.Context, from, to string, o DiffOptions) (diff
 		return diff.Set{}, st.explain(fmt.Sprintf("diff %s..%s", from, to), err)
 	}
 	set.From, set.To = from, to
-	return set, st.sizes(ctx, &set)
+	if err := st.sizes(ctx, &set); err != nil {
+		return diff.Set{}, err
+	}
+	return set, st.warn(ctx, &set)
 }
 
 // Stat counts files and lines without content.

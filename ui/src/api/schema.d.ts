@@ -803,6 +803,7 @@ export interface components {
             similarity: number;
             status: string;
             truncated: boolean;
+            /** @description codes of a closed list: name-bidi, name-hidden, name-mixed-script, name-not-utf8, name-twin, bidi, nul, not-utf8, control, attributes-driver, submodules, symlink-outside, lfs-not-pointer */
             warnings?: string[] | null;
         };
         Gate: {
