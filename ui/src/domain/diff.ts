@@ -31,11 +31,11 @@ export const warningCodes = [
   'name-hidden',
   'name-mixed-script',
   'name-not-utf8',
-  'name-twin',
   'bidi',
   'nul',
   'not-utf8',
   'control',
+  'name-twin',
   'attributes-driver',
   'submodules',
   'symlink-outside',
@@ -75,6 +75,7 @@ export type Note =
   | { what: 'binary'; oldSize: number; newSize: number; oldOid: string; newOid: string }
   | { what: 'empty' }
   | { what: 'truncated' }
+  | { what: 'warnings'; codes: string[] }
 
 export type Row =
   | { kind: 'file'; key: string; file: number }
@@ -98,6 +99,10 @@ export function flatten(files: readonly DiffFile[], collapsed: ReadonlySet<strin
   files.forEach((file, index) => {
     rows.push({ kind: 'file', key: `f${index}`, file: index })
     if (collapsed.has(file.path)) return
+    if (file.warnings.length > 1) {
+      const note: Note = { what: 'warnings', codes: file.warnings }
+      rows.push({ kind: 'note', key: `w${index}`, file: index, note })
+    }
     for (const note of notesOf(file)) {
       rows.push({ kind: 'note', key: `n${index}.${note.what}`, file: index, note })
     }
@@ -143,6 +148,7 @@ export type Chip =
   | { kind: 'renamed'; similarity: number }
   | { kind: 'symlink' | 'submodule' | 'lfs' | 'crlf' | 'noeol' | 'truncated' }
   | { kind: 'warning'; code: string }
+  | { kind: 'warnings'; count: number }
 
 /** What a person must know about a file before reading its lines. */
 export function chipsOf(file: DiffFile): Chip[] {
@@ -163,7 +169,10 @@ export function chipsOf(file: DiffFile): Chip[] {
   if (lines.some((line) => line.text.endsWith('\r'))) chips.push({ kind: 'crlf' })
   if (lines.some((line) => line.noEol)) chips.push({ kind: 'noeol' })
   if (file.truncated) chips.push({ kind: 'truncated' })
-  for (const code of file.warnings) chips.push({ kind: 'warning', code })
+  // Several have a row of their own below, where there is room for their words.
+  const [code, ...more] = file.warnings
+  if (more.length > 0) chips.push({ kind: 'warnings', count: file.warnings.length })
+  else if (code !== undefined) chips.push({ kind: 'warning', code })
   return chips
 }
 
