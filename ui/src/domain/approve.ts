@@ -1,5 +1,27 @@
 import type { Blocker, Bound, Review } from './model'
 
+/** Why approval may be locked, each with words of its own; all but the first are the host's. */
+export const blockerCodes = [
+  'offline',
+  'task_done',
+  'task_cancelled',
+  'merging',
+  'not_run',
+  'run_active',
+  'run_failed',
+  'not_reviewing',
+  'target_gone',
+  'conflict',
+  'nothing_to_merge',
+  'no_result',
+  'not_ready',
+  'ci_pending',
+  'ci_running',
+  'ci_stale',
+  'ci_error',
+  'ci_failed',
+] as const
+
 /** One reason why "Approve and merge" is disabled. */
 export type Reason =
   | { kind: 'blocker'; code: string; message: string }

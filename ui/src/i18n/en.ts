@@ -444,6 +444,8 @@ export const en = {
       ci_error: 'The CI gate could not run.',
       ci_failed: 'The CI gate failed.',
       offline: 'moeca does not answer.',
+      target_gone:
+        'The target branch is gone. Create it again, or cancel this and create a task for another branch.',
     },
     blockerAck: 'Not acknowledged: {{what}}',
     boundHeld: 'Your approval is bound to exactly this',

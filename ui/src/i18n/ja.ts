@@ -442,6 +442,8 @@ export const ja: Messages = {
       ci_error: 'CI ゲートを実行できませんでした。',
       ci_failed: 'CI ゲートが失敗しました。',
       offline: 'moeca が応答しません。',
+      target_gone:
+        '対象ブランチがありません。作り直すか、このタスクを取り消して別のブランチのタスクを作成してください。',
     },
     blockerAck: '未確認：{{what}}',
     boundHeld: 'あなたの承認はちょうど次のものに結び付いています',

@@ -425,6 +425,7 @@ export const zh: Messages = {
       ci_error: 'CI 门禁无法运行。',
       ci_failed: 'CI 门禁失败。',
       offline: 'moeca 没有响应。',
+      target_gone: '目标分支已不存在。请重新创建，或取消此任务并为其他分支创建任务。',
     },
     blockerAck: '未确认：{{what}}',
     boundHeld: '你的批准已恰好绑定以下各项',

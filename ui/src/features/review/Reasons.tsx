@@ -1,28 +1,8 @@
 import { Lock } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import { Safe } from '@/components/Safe'
-import type { Reason } from '@/domain/approve'
+import { blockerCodes, type Reason } from '@/domain/approve'
 import { useAckWords } from './Acks'
-
-const codes = [
-  'offline',
-  'task_done',
-  'task_cancelled',
-  'merging',
-  'not_run',
-  'run_active',
-  'run_failed',
-  'not_reviewing',
-  'conflict',
-  'nothing_to_merge',
-  'no_result',
-  'not_ready',
-  'ci_pending',
-  'ci_running',
-  'ci_stale',
-  'ci_error',
-  'ci_failed',
-] as const
 
 /**
  * Where the code has words of its own, the host's sentence would say the same
@@ -46,7 +26,7 @@ function factsOf(reason: { code: string; message: string }): string {
 export function Reasons({ id, reasons }: { id: string; reasons: Reason[] }) {
   const { t } = useTranslation()
   const words = useAckWords()
-  const known = (code: string) => codes.find((one) => one === code)
+  const known = (code: string) => blockerCodes.find((one) => one === code)
   const text = (reason: Reason): string => {
     if (reason.kind === 'ack') return t('review.blockerAck', { what: words(reason.code) })
     const code = known(reason.code)

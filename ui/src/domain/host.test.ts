@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { makeFile } from '../../test/make'
+import { blockerCodes } from './approve'
 import { askMore, type DiffSet, warningCodes, withGates } from './diff'
 
 const source = join(import.meta.dirname, '../../../internal/diff/warn.go')
@@ -14,6 +15,20 @@ describe('warnings beside a file', () => {
   it('are found in the source of the host', () => expect(codes.length).toBeGreaterThan(5))
   it.each(codes)('have words: %s', (code) => {
     expect(warningCodes.some((one) => one === code)).toBe(true)
+  })
+})
+
+describe('blockers of an approval', () => {
+  const dir = join(import.meta.dirname, '../../../internal/board')
+  const sources = readdirSync(dir).filter((name) => /^[a-z]+\.go$/.test(name))
+  const codes = sources.flatMap((name) =>
+    [...readFileSync(join(dir, name), 'utf8').matchAll(/Blocker\{+"([a-z_]+)"/g)].map(
+      (found) => found[1] ?? '',
+    ),
+  )
+  it('are found in the source of the host', () => expect(codes.length).toBeGreaterThan(10))
+  it.each(codes)('have words: %s', (code) => {
+    expect(blockerCodes.some((one) => one === code)).toBe(true)
   })
 })
 
