@@ -63,7 +63,7 @@ describe('chips', () => {
     })
   })
   it('passes the warnings of the host on', () => {
-    expect(kinds({ kind: 'symlink', warnings: ['bidi'] })).toEqual(['symlink', 'warning'])
+    expect(kinds({ kind: 'symlink', warnings: ['bidi'] })).toEqual(['warning', 'symlink'])
   })
 })
 

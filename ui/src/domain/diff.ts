@@ -153,6 +153,10 @@ export type Chip =
 /** What a person must know about a file before reading its lines. */
 export function chipsOf(file: DiffFile): Chip[] {
   const chips: Chip[] = []
+  // Warnings come first: what does not fit is cut at the end. Several have a row of their own below, where there is room for their words.
+  const [code, ...more] = file.warnings
+  if (more.length > 0) chips.push({ kind: 'warnings', count: file.warnings.length })
+  else if (code !== undefined) chips.push({ kind: 'warning', code })
   const both = file.status !== 'added' && file.status !== 'deleted'
   if (both && file.oldMode !== file.newMode) {
     chips.push({ kind: 'mode', from: file.oldMode, to: file.newMode })
@@ -169,10 +173,6 @@ export function chipsOf(file: DiffFile): Chip[] {
   if (lines.some((line) => line.text.endsWith('\r'))) chips.push({ kind: 'crlf' })
   if (lines.some((line) => line.noEol)) chips.push({ kind: 'noeol' })
   if (file.truncated) chips.push({ kind: 'truncated' })
-  // Several have a row of their own below, where there is room for their words.
-  const [code, ...more] = file.warnings
-  if (more.length > 0) chips.push({ kind: 'warnings', count: file.warnings.length })
-  else if (code !== undefined) chips.push({ kind: 'warning', code })
   return chips
 }
 
