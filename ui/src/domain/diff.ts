@@ -153,7 +153,8 @@ export type Chip =
 /** What a person must know about a file before reading its lines. */
 export function chipsOf(file: DiffFile): Chip[] {
   const chips: Chip[] = []
-  // Warnings come first: what does not fit is cut at the end. Several have a row of their own below, where there is room for their words.
+  // Warnings come first: what does not fit is cut at the end. Several have a
+  // row of their own below, where there is room for their words.
   const [code, ...more] = file.warnings
   if (more.length > 0) chips.push({ kind: 'warnings', count: file.warnings.length })
   else if (code !== undefined) chips.push({ kind: 'warning', code })
