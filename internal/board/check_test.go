@@ -69,6 +69,7 @@ func TestGateThatDoesNotPass(t *testing.T) {
 		cause   string
 	}{
 		"exit code":                        {exits(2), board.CIFailed, "exit code 2"},
+		"a process killed for memory":      {ends(sandbox.Exit{Cause: sandbox.CauseDone, OOM: true}, done), board.CIError, "memory limit"},
 		"out of memory with exit 0":        {ends(sandbox.Exit{Cause: sandbox.CauseOOM}, done), board.CIFailed, "out of memory"},
 		"time limit with exit 0":           {ends(sandbox.Exit{Cause: sandbox.CauseTimeout}, done), board.CIFailed, "time limit"},
 		"lost":                             {ends(sandbox.Exit{Cause: sandbox.CauseLost}, done), board.CIError, "lost"},

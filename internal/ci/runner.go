@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
@@ -270,7 +269,7 @@ func judge(exit sandbox.Exit, finished bool, res *Result) error {
 		return errors.New("ci: the gate was stopped")
 	case exit.Cause == sandbox.CauseOOM:
 		res.Verdict, res.Cause = Failed, "the gate ran out of memory"
-	case exit.Code == 0 && strings.HasPrefix(exit.Detail, memoryKill):
+	case exit.Code == 0 && exit.OOM:
 		return errors.New("ci: a process of the gate was killed because the memory limit was reached, and yet the gate ended with 0: what it checked is unknown; let it use less memory, or more of it")
 	case exit.Cause == sandbox.CauseTimeout:
 		res.Verdict, res.Cause = Failed, "the gate ran into its time limit"
@@ -283,10 +282,6 @@ func judge(exit sandbox.Exit, finished bool, res *Result) error {
 	}
 	return nil
 }
-
-// memoryKill starts the detail of a sandbox in which the kernel killed a process
-// for memory while pid 1 went on (sandbox.Ended).
-const memoryKill = "a process was killed because the memory limit was reached"
 
 func (r *Runner) step(name string) {
 	if r.Hook != nil {

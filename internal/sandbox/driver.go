@@ -53,6 +53,7 @@ type Exit struct {
 	Code   int    `json:"code"`
 	Cause  string `json:"cause"`
 	Detail string `json:"detail,omitempty"` // last lines of stderr, bounded
+	OOM    bool   `json:"oom,omitempty"`    // something in it was killed for memory, whatever the cause of the end
 }
 
 // Causes of an exit.

@@ -20,7 +20,7 @@ type Ended struct {
 // Exit names the cause. A memory kill counts as the cause when the sandbox
 // failed; when the agent went on and succeeded, it is only mentioned.
 func (e Ended) Exit() Exit {
-	x := Exit{Code: e.Code, Detail: tail(e.Stderr, StderrLimit)}
+	x := Exit{Code: e.Code, OOM: e.OOM, Detail: tail(e.Stderr, StderrLimit)}
 	switch {
 	case e.Lost != nil:
 		x.Cause, x.Detail = CauseLost, e.Lost.Error()
