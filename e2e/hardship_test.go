@@ -100,14 +100,16 @@ func fill(t *testing.T, file string) {
 	}
 }
 
-const bigFiles = 40
+// bigFiles of 12 kB each: the conversation then outgrows what the log has
+// allocated ahead (6 MiB) before it outgrows the session's token budget.
+const bigFiles = 38
 
 func bigFile(i int) string { return fmt.Sprintf("big-%02d.txt", i) }
 
 // commitBigFiles adds what fillScript reads.
 func commitBigFiles(t *testing.T, repo string) {
 	for i := range bigFiles {
-		text := strings.Repeat(fmt.Sprintf("line of file %d, long enough to matter\n", i), 1500)
+		text := strings.Repeat(fmt.Sprintf("line of file %d, long enough to matter\n", i), 300)
 		if err := os.WriteFile(filepath.Join(repo, bigFile(i)), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
