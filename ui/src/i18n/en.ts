@@ -416,7 +416,7 @@ export const en = {
       behind:
         'The work is {{n}} commits behind {{target}}. The result below already includes them.',
       checked_out:
-        '{{target}} is checked out in your work tree. Its files stay as they are; git status will show the difference.',
+        '{{target}} is checked out in your work tree. Its files stay as they are. Bring them forward after the merge, before you commit there: a commit of the old files would undo it.',
       truncated: 'The diff does not show these files whole: {{files}}',
     },
     ack: {
