@@ -125,6 +125,17 @@ finish() {
   rm -rf "$root/tmp/.config" "$root/tmp/.cache"
 }
 
+# unpack installs the packages LIST into $work/rootfs.tar.
+unpack() {
+  SOURCE_DATE_EPOCH=$epoch TMPDIR=${TMPDIR:-/tmp} mmdebstrap --quiet --mode=auto --variant=essential \
+    --format=tar --skip=output/dev --include="$1" --aptopt="$work/apt.conf" \
+    --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/info/*' \
+    --dpkgopt='path-exclude=/usr/share/locale/*' --dpkgopt='path-exclude=/usr/share/doc/*' \
+    --dpkgopt='path-include=/usr/share/doc/*/copyright' \
+    --customize-hook="exec bash '$here/build.sh' --finish \"\$1\" '$goroot' '$node' '$npm'" \
+    "$(codename)" "$work/rootfs.tar" - <"$work/sources.list"
+}
+
 # mount_points appends what drivers mount over: mmdebstrap empties /run and
 # leaves /dev out.
 mount_points() {
@@ -157,13 +168,14 @@ build() {
   apt_options >"$work/apt.conf"
   list=$(packages | paste -sd, -)
   say "downloading and unpacking packages (a few minutes)"
-  SOURCE_DATE_EPOCH=$epoch TMPDIR=${TMPDIR:-/tmp} mmdebstrap --quiet --mode=auto --variant=essential \
-    --format=tar --skip=output/dev --include="$list" --aptopt="$work/apt.conf" \
-    --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/info/*' \
-    --dpkgopt='path-exclude=/usr/share/locale/*' --dpkgopt='path-exclude=/usr/share/doc/*' \
-    --dpkgopt='path-include=/usr/share/doc/*/copyright' \
-    --customize-hook="exec bash '$here/build.sh' --finish \"\$1\" '$goroot' '$node' '$npm'" \
-    "$(codename)" "$work/rootfs.tar" - <"$work/sources.list"
+  # An archive that stumbles once is common; one that fails three times is not.
+  local try
+  for try in 1 2 3; do
+    rm -f "$work/rootfs.tar"
+    if unpack "$list"; then break; fi
+    [ "$try" -lt 3 ] || die "the packages could not be installed; what mmdebstrap said is above"
+    say "that failed; trying again ($try of 2)"
+  done
   mount_points "$work/rootfs.tar"
   check_tar "$work/rootfs.tar"
   say "hashing"
