@@ -22,11 +22,15 @@ func (s *Stack) startScripted(ctx context.Context) error {
 	if err := writeFile(keyFile, []byte(randomToken()), 0o600); err != nil {
 		return fmt.Errorf("scripted model: %w", err)
 	}
+	group := -1
+	if s.id.Root {
+		group = s.id.GatewayGID
+	}
 	logTo := s.data.Join("logs", "scripted.log")
 	s.scripted = &service{
 		name: "moeca-scripted",
 		launch: program(logTo, filepath.Join(s.opts.Bin, "moeca-scripted"), "-socket", socket, "-key-file", keyFile,
-			"-parent-pid", fmt.Sprint(os.Getpid())),
+			"-parent-pid", fmt.Sprint(os.Getpid()), "-socket-gid", fmt.Sprint(group)),
 		logTo:  logTo,
 		logger: s.log,
 		ready: func(ctx context.Context) error {
@@ -36,7 +40,6 @@ func (s *Stack) startScripted(ctx context.Context) error {
 			}
 			return conn.Close()
 		},
-		onUp: func(context.Context) error { return s.share(socket) },
 	}
 	if err := s.scripted.start(ctx); err != nil {
 		return err
