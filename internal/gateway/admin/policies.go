@@ -5,6 +5,8 @@ import (
 
 	"moeca/internal/audit"
 	"moeca/internal/gateway/gatewayapi"
+	"moeca/internal/gateway/policy"
+	"moeca/internal/gateway/upstream"
 )
 
 // policyRoutes serves what was added to the shipped rules of each upstream.
@@ -16,7 +18,18 @@ func (s *server) policyRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /v1/policies/{name}", func(w http.ResponseWriter, r *http.Request) {
 		s.answers.send(w, http.StatusOK, s.o.Policies.Get(r.PathValue("name")))
 	})
+	mux.HandleFunc("GET /v1/policies/{name}/shipped", s.shipped)
 	mux.HandleFunc("PATCH /v1/policies/{name}", s.patchPolicy)
+}
+
+// shipped tells what the kind of an upstream permits without a policy.
+func (s *server) shipped(w http.ResponseWriter, r *http.Request) {
+	u, ok := s.o.Upstreams.Get(r.PathValue("name"))
+	if !ok {
+		s.fail(w, r, upstream.ErrUnknown)
+		return
+	}
+	s.answers.send(w, http.StatusOK, policy.ShippedBy(u.Kind))
 }
 
 // patchPolicy plans, records, applies and answers, in this order.

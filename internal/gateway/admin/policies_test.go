@@ -56,3 +56,26 @@ func TestPoliciesThatCannotBeMeantAreRefused(t *testing.T) {
 		t.Error("a refused policy took effect")
 	}
 }
+
+func TestShippedRulesAreToldForKnownUpstreamsOnly(t *testing.T) {
+	d := newDesk(t)
+	if w := d.call("PUT", "/v1/providers/hub", `{"kind":"github"}`); w.Code != 200 {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	var got gatewayapi.Shipped
+	w := d.call("GET", "/v1/policies/hub/shipped", "")
+	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || got.Kind != "github" || len(got.Operations) < 10 || len(got.ProtectedRefs) != 3 {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if w = d.call("GET", "/v1/policies/nobody/shipped", ""); w.Code != 404 {
+		t.Errorf("an unknown upstream: %d %s", w.Code, w.Body)
+	}
+}
+
+func TestPolicyThatAddsNothingIsNotKept(t *testing.T) {
+	d := newDesk(t)
+	d.call("PATCH", "/v1/policies/jira", `{"branch_prefixes":["bot/"]}`)
+	if w := d.call("PATCH", "/v1/policies/jira", `{"branch_prefixes":[]}`); w.Code != 200 || len(d.policies.All()) != 0 {
+		t.Errorf("%d %s, %d kept", w.Code, w.Body, len(d.policies.All()))
+	}
+}

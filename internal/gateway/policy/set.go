@@ -118,7 +118,9 @@ func (c *Change) Apply() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	next := maps.Clone(s.by)
-	next[c.name] = clone(c.After)
+	if next[c.name] = clone(c.After); isEmpty(c.After) {
+		delete(next, c.name)
+	}
 	if len(next) > maxPolicies {
 		return invalid("there are %d policies already", len(s.by))
 	}
@@ -154,6 +156,11 @@ func write(path string, v any) error {
 		return err
 	}
 	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// isEmpty: a policy that adds nothing need not be kept.
+func isEmpty(p gatewayapi.Policy) bool {
+	return len(p.Writes)+len(p.Paths)+len(p.Forbidden)+len(p.BranchPrefixes)+len(p.ProtectedRefs)+len(p.RepositoryIDs) == 0
 }
 
 func clone(p gatewayapi.Policy) gatewayapi.Policy {

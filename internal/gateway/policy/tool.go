@@ -7,6 +7,8 @@ import (
 	"moeca/internal/gateway/upstream"
 )
 
+const neverFetch = "fetch only reads"
+
 // searches are the POSTs that only read, by kind. A leading version segment of
 // the path is written as it is.
 func searches(kind string) []string {
@@ -32,7 +34,7 @@ func parseTool(in Input) Operation {
 	op := Operation{Name: in.Kind + ".write"}
 	switch {
 	case in.Kind == upstream.KindFetch && !isRead(in.Method):
-		op.Never = "fetch only reads"
+		op.Never = neverFetch
 	case in.Kind == upstream.KindRAG && in.Method != http.MethodPost:
 		op.Name = "rag.other"
 	case isRead(in.Method) && namesAction(in):
