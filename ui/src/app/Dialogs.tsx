@@ -1,20 +1,24 @@
 import { useNavigate } from '@tanstack/react-router'
 import { lazy, Suspense, useEffect } from 'react'
+import { withWords } from '@/i18n'
 import { useDialogs } from '@/store/dialogs'
 
-const loadPalette = () => import('@/features/palette/Palette').then((m) => ({ default: m.Palette }))
+const loadPalette = () =>
+  withWords(import('@/features/palette/Palette')).then((m) => ({ default: m.Palette }))
 const Palette = lazy(loadPalette)
 const Shortcuts = lazy(() =>
-  import('@/features/palette/Shortcuts').then((m) => ({ default: m.Shortcuts })),
+  withWords(import('@/features/palette/Shortcuts')).then((m) => ({ default: m.Shortcuts })),
 )
 const TaskDialog = lazy(() =>
-  import('@/features/board/TaskDialog').then((m) => ({ default: m.TaskDialog })),
+  withWords(import('@/features/board/TaskDialog')).then((m) => ({ default: m.TaskDialog })),
 )
 const RepoDialog = lazy(() =>
-  import('@/features/repos/RepoDialog').then((m) => ({ default: m.RepoDialog })),
+  withWords(import('@/features/repos/RepoDialog')).then((m) => ({ default: m.RepoDialog })),
 )
 const ProviderEditor = lazy(() =>
-  import('@/features/settings/ProviderEditor').then((m) => ({ default: m.ProviderEditor })),
+  withWords(import('@/features/settings/ProviderEditor')).then((m) => ({
+    default: m.ProviderEditor,
+  })),
 )
 
 export function Dialogs() {

@@ -5,6 +5,7 @@ import {
   lazyRouteComponent,
 } from '@tanstack/react-router'
 import { type Tab, tabs } from '@/features/task/tabs'
+import { withWords } from '@/i18n'
 import { BoardPage } from '@/pages/BoardPage'
 import { CrashPage } from '@/pages/CrashPage'
 import { NotFoundPage } from '@/pages/NotFoundPage'
@@ -43,13 +44,13 @@ const home = createRoute({ getParentRoute: () => board, path: '/' })
 const task = createRoute({
   getParentRoute: () => board,
   path: '/tasks/$taskId',
-  component: lazyRouteComponent(() => import('@/pages/TaskPage'), 'TaskPage'),
+  component: lazyRouteComponent(() => withWords(import('@/pages/TaskPage')), 'TaskPage'),
 })
 
 const audit = createRoute({
   getParentRoute: () => root,
   path: '/audit',
-  component: lazyRouteComponent(() => import('@/pages/AuditPage'), 'AuditPage'),
+  component: lazyRouteComponent(() => withWords(import('@/pages/AuditPage')), 'AuditPage'),
   validateSearch: (search: Record<string, unknown>): AuditSearch => {
     const q = text(search.q)
     return {
@@ -62,7 +63,7 @@ const audit = createRoute({
 const settings = createRoute({
   getParentRoute: () => root,
   path: '/settings',
-  component: lazyRouteComponent(() => import('@/pages/SettingsPage'), 'SettingsPage'),
+  component: lazyRouteComponent(() => withWords(import('@/pages/SettingsPage')), 'SettingsPage'),
 })
 
 export const router = createRouter({

@@ -1,7 +1,10 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { detectLanguage } from '.'
 import { en } from './en'
 import { ja } from './ja'
+import { later } from './later'
 import { zh } from './zh'
 
 type Tree = { [key: string]: string | Tree }
@@ -12,7 +15,7 @@ function leaves(tree: Tree, path = ''): [string, string][] {
   )
 }
 
-const source = new Map(leaves(en))
+const source = new Map(leaves({ ...en, ...later }))
 const holes = (text: string) => (text.match(/\{\{\w+\}\}/g) ?? []).sort()
 
 describe.each([
@@ -37,4 +40,37 @@ describe('the language is chosen', () => {
     ['as English when a web view says C', ['C'], 'en'],
   ] as const
   it.each(cases)('%s', (_name, wanted, want) => expect(detectLanguage(wanted)).toBe(want))
+})
+
+describe('the first screen', () => {
+  const root = resolve('src')
+
+  function fileOf(from: string, name: string): string | undefined {
+    const base = name.startsWith('@/') ? join(root, name.slice(2)) : resolve(dirname(from), name)
+    return ['.ts', '.tsx', '/index.ts'].map((end) => base + end).find((path) => existsSync(path))
+  }
+
+  /** Every file of ours that the page loads before it shows something. */
+  function firstFiles(from: string, seen = new Map<string, string>()): Map<string, string> {
+    if (seen.has(from)) return seen
+    const text = readFileSync(from, 'utf8')
+    seen.set(from, text)
+    for (const [, name = ''] of text.matchAll(
+      /^(?:import|export) [^'"]*?from '([@.]\/?[^']*)'/gm,
+    )) {
+      const next = fileOf(from, name)
+      if (next !== undefined) firstFiles(next, seen)
+    }
+    return seen
+  }
+
+  it('uses no word that comes later', () => {
+    const files = firstFiles(join(root, 'main.tsx'))
+    expect(files.size).toBeGreaterThan(50)
+    const used = [...files].flatMap(([file, text]) =>
+      [...text.matchAll(/\bt\([^)]*?['`](\w+)\./g)].map(([, group = '']) => ({ file, group })),
+    )
+    expect(used.length).toBeGreaterThan(50)
+    expect(used.filter(({ group }) => group in later)).toEqual([])
+  })
 })

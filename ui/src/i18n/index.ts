@@ -1,7 +1,8 @@
 import i18next, { type i18n } from 'i18next'
 import { initReactI18next } from 'react-i18next'
 import { safeLanguage } from '@/domain/time'
-import { en, type Messages } from './en'
+import { en } from './en'
+import type { Messages } from './later'
 
 export const languages = { en: 'English', ja: '日本語', zh: '中文' } as const
 export type Language = keyof typeof languages
@@ -30,6 +31,18 @@ export async function startI18n(language: Language): Promise<i18n> {
   })
   await changeLanguage(language)
   return i18next
+}
+
+let rest: Promise<void> | undefined
+
+/** A part of the window beyond the first screen, once the words it uses are there. */
+export async function withWords<T>(part: Promise<T>): Promise<T> {
+  // The other languages come whole; English does as soon as somebody needs it.
+  rest ??= import('./later').then(({ later }) => {
+    i18next.addResourceBundle('en', 'translation', later, true)
+  })
+  const [loaded] = await Promise.all([part, rest])
+  return loaded
 }
 
 export async function changeLanguage(language: Language): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Messages } from './en'
+import type { Messages } from './later'
 
 export const ja: Messages = {
   nav: {
@@ -79,6 +79,7 @@ export const ja: Messages = {
   rail: {
     repositories: 'リポジトリ',
     all: 'すべてのリポジトリ',
+    addRepo: 'リポジトリを追加',
     running: '実行中',
     more: 'ほか {{n}} 件',
     idle: '実行中のものはありません。',
@@ -235,7 +236,6 @@ export const ja: Messages = {
     settings: 'キーを設定',
   },
   repo: {
-    add: 'リポジトリを追加',
     edit: 'リポジトリの設定',
     path: 'パス',
     pathHelp: 'このマシンにある git リポジトリの絶対パス。',

@@ -1,4 +1,4 @@
-import type { Messages } from './en'
+import type { Messages } from './later'
 
 export const zh: Messages = {
   nav: { delivery: '交付', audit: '审计', settings: '设置', main: '主导航', skip: '跳到正文' },
@@ -72,6 +72,7 @@ export const zh: Messages = {
   rail: {
     repositories: '仓库',
     all: '所有仓库',
+    addRepo: '添加仓库',
     running: '正在运行',
     more: '另有 {{n}} 个',
     idle: '没有正在运行的任务。',
@@ -223,7 +224,6 @@ export const zh: Messages = {
     settings: '设置密钥',
   },
   repo: {
-    add: '添加仓库',
     edit: '仓库设置',
     path: '路径',
     pathHelp: '本机 git 仓库的绝对路径。',

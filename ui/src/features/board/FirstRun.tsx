@@ -24,7 +24,7 @@ export function FirstRun() {
       <div className="flex flex-wrap gap-2">
         <Button look="solid" onClick={() => show({ kind: 'repo', repo: null })}>
           <FolderPlus aria-hidden />
-          {t('repo.add')}
+          {t('rail.addRepo')}
         </Button>
         <Button changes disabled={demo.busy} onClick={demo.begin}>
           <CirclePlay aria-hidden />

@@ -26,7 +26,7 @@ export function TaskDialog({ repo, onClose, onCreated }: Props) {
       ) : repos.length === 0 ? (
         <Empty title={t('first.title')} help={t('first.help')}>
           <Button look="solid" onClick={() => show({ kind: 'repo', repo: null })}>
-            {t('repo.add')}
+            {t('rail.addRepo')}
           </Button>
         </Empty>
       ) : (

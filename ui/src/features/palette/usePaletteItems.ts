@@ -123,7 +123,7 @@ function useCommandItems(): PaletteItem[] {
   )
   return [
     command('task', t('board.newTask'), Plus, 'C', () => show({ kind: 'task', repo: null })),
-    command('repo', t('repo.add'), FolderPlus, '', () => show({ kind: 'repo', repo: null })),
+    command('repo', t('rail.addRepo'), FolderPlus, '', () => show({ kind: 'repo', repo: null })),
     command('demo', t('first.demo'), CirclePlay, '', demo.begin),
     command('provider', t('settings.addProvider'), KeyRound, '', () =>
       show({ kind: 'provider', name: null }),

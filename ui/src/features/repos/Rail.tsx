@@ -34,7 +34,7 @@ export function Rail({ repo, onRepo }: Props) {
           <Button
             look="ghost"
             size="icon"
-            aria-label={t('repo.add')}
+            aria-label={t('rail.addRepo')}
             onClick={() => show({ kind: 'repo', repo: null })}
           >
             <Plus aria-hidden />

@@ -16,7 +16,7 @@ type Props = { repo: RepoId | null; onClose(): void; onAdded(repo: Repo): void }
 export function RepoDialog({ repo, onClose, onAdded }: Props) {
   const { t } = useTranslation()
   const known = useRepos().data?.find((one) => one.id === repo)
-  const title = known === undefined ? t('repo.add') : t('repo.edit')
+  const title = known === undefined ? t('rail.addRepo') : t('repo.edit')
   return (
     <Dialog title={title} onClose={onClose}>
       {known === undefined ? (
@@ -63,7 +63,7 @@ function AddForm({ onClose, onAdded }: Omit<Props, 'repo'>) {
       <div className="flex justify-end gap-2 border-t border-line px-4 py-3">
         <Button onClick={onClose}>{t('common.cancel')}</Button>
         <Button type="submit" changes look="solid" disabled={add.isPending || !gate.ok}>
-          {t('repo.add')}
+          {t('rail.addRepo')}
         </Button>
       </div>
     </form>
