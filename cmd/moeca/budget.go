@@ -140,8 +140,22 @@ func (e *env) printPrices(p gatewayapi.Prices) error {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", where, r.Model, upTo, r.Input, r.Output, r.CacheRead, r.CacheWrite5m, r.CacheWrite1h, r.Search)
 	}
-	fmt.Fprintf(w, "\nShipped rows: read %s. %s\n", p.Read, p.Source)
+	fmt.Fprint(w, "\nRead at:\n")
+	for _, from := range origins(p.Prices) {
+		fmt.Fprintf(w, "%s\n", from)
+	}
 	return w.Flush()
+}
+
+// origins are the addresses of rows, each with its days.
+func origins(prices []gatewayapi.Price) (from []string) {
+	for _, r := range prices {
+		if r.Source != "" {
+			from = append(from, r.Read+"  "+r.Source)
+		}
+	}
+	slices.Sort(from)
+	return slices.Compact(from)
 }
 
 // priceKey names a row.
@@ -160,7 +174,13 @@ type priceSet struct {
 	CacheWrite5m string `name:"cache-write-5m" help:"Of a cache write of five minutes; default: input."`
 	CacheWrite1h string `name:"cache-write-1h" help:"Of a cache write of an hour; default: that of five minutes."`
 	Reasoning    string `help:"Default: output."`
+	AudioInput   string `help:"Of sound in the input; default: input."`
+	ImageInput   string `help:"Of images in the input; default: input."`
+	AudioOutput  string `help:"Of sound in the output; default: output."`
+	ImageOutput  string `help:"Of images in the output; default: output."`
 	Search       string `help:"USD per search at the provider."`
+	Source       string `help:"Address of the page the price was read at."`
+	Read         string `help:"Day it stood there, like 2026-01-31."`
 }
 
 // Run sets a row.
@@ -168,6 +188,7 @@ func (s *priceSet) Run(e *env) error {
 	return e.patchPrices(gatewayapi.PricePatch{Set: []gatewayapi.Price{{
 		Upstream: s.Provider, Kind: s.Kind, Model: s.Model, UpTo: s.UpTo, Input: s.Input, Output: s.Output,
 		CacheRead: s.CacheRead, CacheWrite5m: s.CacheWrite5m, CacheWrite1h: s.CacheWrite1h, Reasoning: s.Reasoning, Search: s.Search,
+		AudioInput: s.AudioInput, ImageInput: s.ImageInput, AudioOutput: s.AudioOutput, ImageOutput: s.ImageOutput, Source: s.Source, Read: s.Read,
 	}}})
 }
 

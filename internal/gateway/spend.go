@@ -67,7 +67,8 @@ func (x *exchange) reserve() gate.Decision {
 	}
 	if money && !s.priced {
 		return gate.Deny(http.StatusForbidden, gate.ReasonNoPrice,
-			"a budget in money applies, and nobody knows what this call of model %q at %s costs at most; add its price, bound its tools, or take the budget off", s.model, r.Upstream.Name)
+			"a budget in money applies, and nobody knows what this call of model %q at %s costs at most: add its price (moeca price set MODEL --kind %s --input USD --output USD, per million tokens), ask for the ordinary service, bound its tools, or take the budget off",
+			s.model, r.Upstream.Name, r.Upstream.Kind)
 	}
 	lease, err := x.g.ledger.Reserve(who, amount)
 	if err != nil {

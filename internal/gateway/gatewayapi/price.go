@@ -33,6 +33,13 @@ type Price struct {
 	AudioOutput  string `json:"audio_output,omitempty"`
 	ImageOutput  string `json:"image_output,omitempty"`
 	Search       string `json:"search,omitempty"` // USD per call, not per million
+
+	// Source is the address the row was read at, Read the day it stood there so,
+	// as 2006-01-02, and Note what else is to be known of it. A shipped row that
+	// is not free has the first two.
+	Source string `json:"source,omitempty"`
+	Read   string `json:"read,omitempty"`
+	Note   string `json:"note,omitempty"`
 }
 
 // PriceKey names a row.
@@ -55,8 +62,6 @@ type PricePatch struct {
 
 // Prices is the answer to GET and PATCH /v1/prices.
 type Prices struct {
-	Source string  `json:"source"` // of the rows shipped with the gateway
-	Read   string  `json:"read"`   // date they were read there
 	Prices []Price `json:"prices"`
 }
 

@@ -4,9 +4,15 @@
 // cached input, cache writes of five minutes and one hour, output, reasoning,
 // sound and images either way, and for one search at the provider. A model whose
 // tariff depends on the length of its input has a row per step. Rows are shipped
-// with the gateway (prices.json names their sources and the day they were read)
-// and are changed through the admin listener; a row for one provider by name
-// goes before those for its kind, and the longest match of a model's name counts.
+// with the gateway (prices.json; each says at which address and on which day its
+// figures stood) and are changed through the admin listener; a row for one
+// provider by name goes before those for its kind, and the longest match of a
+// model's name counts. Where pages differ or a date is near, the dearer counts.
+//
+// Rows are the ordinary tariff. A call that asks for another one is not priced;
+// an answer that says it was served at a dearer one all the same, because the
+// account is set so, costs more by what usage.Count says. Cheaper ones (batch,
+// flex) are asked for, and so have no price either.
 //
 // A name matches a row that is equal to it or of which it is a dated snapshot.
 // It does not match because it begins alike, unless the row ends in an asterisk:
@@ -55,10 +61,22 @@ func Free() Quote { return Quote{[]row{{upTo: math.MaxInt64, searches: true}}} }
 func (q Quote) Cost(c usage.Count) (nano int64, known bool) {
 	for _, r := range q.steps {
 		if c.Context() <= r.upTo {
-			return r.cost(c)
+			nano, known = r.cost(c)
+			return surcharge(nano, c.Percent), known
 		}
 	}
 	return 0, false
+}
+
+// surcharge is a cost at a dearer tariff, rounded up; it never wraps.
+func surcharge(nano, percent int64) int64 {
+	switch {
+	case percent <= 100:
+		return nano
+	case nano > (math.MaxInt64-99)/percent:
+		return math.MaxInt64
+	}
+	return (nano*percent + 99) / 100
 }
 
 func (r row) cost(c usage.Count) (nano int64, known bool) {

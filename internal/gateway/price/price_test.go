@@ -70,7 +70,7 @@ func TestStepsOfATariff(t *testing.T) {
 	if short != 300_000_000+30_000_000+15_000_000 || long != 600_000_000+60_000_600+22_500_000 {
 		t.Fatalf("%d, %d", short, long)
 	}
-	q, ok = table(t).Quote("openai", "openai", "gpt-5.5")
+	q, ok = table(t).Quote("openai", "openai", "gpt-5.5-pro")
 	if _, known := q.Cost(usage.Count{Usage: audit.Usage{Input: 272_001}}); !ok || known {
 		t.Fatal("a call longer than any step has a price")
 	}

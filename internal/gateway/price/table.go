@@ -9,10 +9,12 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 
 	"moeca/internal/gateway/gatewayapi"
@@ -31,8 +33,6 @@ var shipped []byte
 
 // Table is the price table.
 type Table struct {
-	source, read string
-
 	mu   sync.RWMutex
 	rows map[gatewayapi.PriceKey]entry
 }
@@ -45,17 +45,24 @@ type entry struct {
 // Empty returns a table that prices nothing.
 func Empty() *Table { return &Table{rows: map[gatewayapi.PriceKey]entry{}} }
 
+// file is the form of prices.json: rows that were read at one place.
+type file struct {
+	Groups []struct {
+		Source string             `json:"source"`
+		Read   string             `json:"read"`
+		Note   string             `json:"note"`
+		Prices []gatewayapi.Price `json:"prices"`
+	} `json:"groups"`
+}
+
 // NewTable returns the table that is shipped.
 func NewTable() (*Table, error) {
-	var file gatewayapi.Prices
-	d := json.NewDecoder(bytes.NewReader(shipped))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&file); err != nil {
+	rows, err := load(shipped)
+	if err != nil {
 		return nil, fmt.Errorf("price: shipped table: %w", err)
 	}
 	t := Empty()
-	t.source, t.read = file.Source, file.Read
-	c, err := t.Plan(gatewayapi.PricePatch{Set: file.Prices})
+	c, err := t.Plan(gatewayapi.PricePatch{Set: rows})
 	if err != nil {
 		return nil, fmt.Errorf("price: shipped table: %w", err)
 	}
@@ -63,11 +70,37 @@ func NewTable() (*Table, error) {
 	return t, nil
 }
 
+// load reads a table whose rows say where they are from: what costs something
+// must have an address and a day, and no row is there twice.
+func load(table []byte) (rows []gatewayapi.Price, err error) {
+	var f file
+	d := json.NewDecoder(bytes.NewReader(table))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&f); err != nil {
+		return nil, err
+	}
+	seen := map[gatewayapi.PriceKey]bool{}
+	for _, g := range f.Groups {
+		for _, row := range g.Prices {
+			row.Source, row.Read, row.Note = g.Source, g.Read, g.Note
+			if free := row.Input == "0" && row.Output == "0"; !free && (row.Source == "" || row.Read == "") {
+				return nil, fmt.Errorf("model %q: nothing says where and when its price was read", row.Model)
+			}
+			if seen[row.Key()] {
+				return nil, fmt.Errorf("model %q up to %d is there twice", row.Model, row.UpTo)
+			}
+			seen[row.Key()] = true
+			rows = append(rows, row)
+		}
+	}
+	return rows, nil
+}
+
 // List returns the rows in order of their keys.
 func (t *Table) List() gatewayapi.Prices {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	out := gatewayapi.Prices{Source: t.source, Read: t.read, Prices: make([]gatewayapi.Price, 0, len(t.rows))}
+	out := gatewayapi.Prices{Prices: make([]gatewayapi.Price, 0, len(t.rows))}
 	for _, e := range t.rows {
 		out.Prices = append(out.Prices, e.wire)
 	}
@@ -164,7 +197,21 @@ func (c *Change) Apply() {
 	c.table.rows = c.rows
 }
 
-const maxModel = 128
+const (
+	maxModel = 128
+	maxText  = 512
+)
+
+// origin checks what a row says of where it was read.
+func origin(w gatewayapi.Price) error {
+	if u, err := url.Parse(w.Source); w.Source != "" && (err != nil || u.Scheme != "https" || u.Host == "") {
+		return fmt.Errorf("source %.80q is not an https address", w.Source)
+	}
+	if _, err := time.Parse(time.DateOnly, w.Read); w.Read != "" && err != nil {
+		return fmt.Errorf("read %.40q is not a day like 2026-01-31", w.Read)
+	}
+	return nil
+}
 
 // parse reads a row and fills what it leaves out.
 func parse(w gatewayapi.Price) (r row, err error) {
@@ -177,6 +224,11 @@ func parse(w gatewayapi.Price) (r row, err error) {
 		return r, errors.New("the provider's name is too long")
 	case w.UpTo < 0:
 		return r, errors.New("up_to is negative")
+	case len(w.Source) > maxText || len(w.Note) > maxText || !utf8.ValidString(w.Source+w.Note):
+		return r, fmt.Errorf("source and note are texts of at most %d bytes", maxText)
+	}
+	if err := origin(w); err != nil {
+		return r, err
 	}
 	if r.upTo = w.UpTo; r.upTo == 0 {
 		r.upTo = math.MaxInt64

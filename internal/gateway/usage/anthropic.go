@@ -32,6 +32,8 @@ func (m *Meter) anthropicUsage(u gjson.Result) {
 	} else if m.count.CacheWrite1h == 0 {
 		m.number(u.Get("cache_creation_input_tokens"), &m.count.CacheWrite5m)
 	}
+	m.served(u.Get("speed"))
+	m.served(u.Get("inference_geo"))
 	var tools int64
 	u.Get("server_tool_use").ForEach(func(_, n gjson.Result) bool {
 		var one int64

@@ -3,7 +3,6 @@ package usage
 import (
 	"bytes"
 	"errors"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -78,19 +77,6 @@ func Estimate(d Dialect, body []byte, l Limits) (Bound, error) {
 		b.Output += int64(len(body)) // what was predicted and is rejected is billed as output
 	}
 	return b, nil
-}
-
-// tariff says that the body asks to be served faster, elsewhere or otherwise
-// than what a price list's ordinary columns are for.
-func tariff(top map[string]gjson.Result) bool {
-	for key, ordinary := range map[string][]string{
-		"service_tier": {"auto", "default", "standard", "standard_only"}, "speed": {"standard"}, "inference_geo": {"global"},
-	} {
-		if v := top[key]; v.Exists() && v.Type != gjson.Null && (v.Type != gjson.String || !slices.Contains(ordinary, v.Str)) {
-			return true
-		}
-	}
-	return false
 }
 
 // object parses the top level and refuses ambiguity.

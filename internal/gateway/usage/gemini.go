@@ -35,6 +35,7 @@ func (m *Meter) geminiChunk(doc gjson.Result) {
 // counted apart.
 func (m *Meter) geminiUsage(u gjson.Result) {
 	c := &m.count
+	m.served(u.Get("serviceTier"))
 	var prompt, tool, candidates, thoughts int64
 	m.number(u.Get("promptTokenCount"), &prompt)
 	m.number(u.Get("toolUsePromptTokenCount"), &tool)

@@ -13,6 +13,7 @@ func (m *Meter) chatChunk(doc gjson.Result) {
 	if model := doc.Get("model").String(); model != "" {
 		m.model = model
 	}
+	m.served(doc.Get("service_tier"))
 	choices := doc.Get("choices")
 	choices.ForEach(func(_, choice gjson.Result) bool {
 		choice.Get("delta").ForEach(func(key, part gjson.Result) bool {
@@ -32,6 +33,7 @@ func (m *Meter) chatChunk(doc gjson.Result) {
 
 func (m *Meter) chatDocument(doc gjson.Result) {
 	m.model = doc.Get("model").String()
+	m.served(doc.Get("service_tier"))
 	u := doc.Get("usage")
 	m.chatUsage(u)
 	m.final = u.Get("prompt_tokens").Exists() && u.Get("completion_tokens").Exists()
@@ -92,6 +94,7 @@ func (m *Meter) response(r gjson.Result) {
 	if model := r.Get("model").String(); model != "" {
 		m.model = model
 	}
+	m.served(r.Get("service_tier"))
 	u := r.Get("usage")
 	m.openAI(u, "input_tokens", "output_tokens")
 	r.Get("output").ForEach(func(_, item gjson.Result) bool {

@@ -50,6 +50,7 @@ type Count struct {
 	AudioIn, ImageIn   int64 // contained in Input
 	AudioOut, ImageOut int64 // contained in Output
 	Searches           int64 // contained in ServerTools: those that are charged each
+	Percent            int64 // of the ordinary price, where it was served at a dearer one; else 0
 }
 
 // Context is the input side together, which is what price tiers go by.

@@ -919,9 +919,12 @@ export interface components {
             input: string;
             kind?: string;
             model: string;
+            note?: string;
             output: string;
+            read?: string;
             reasoning?: string;
             search?: string;
+            source?: string;
             /** Format: int64 */
             up_to?: number;
             upstream?: string;
@@ -939,8 +942,6 @@ export interface components {
         };
         Prices: {
             prices: components["schemas"]["Price"][] | null;
-            read: string;
-            source: string;
         };
         Problem: {
             code: string;
