@@ -34,8 +34,9 @@ require (
 )
 
 require (
+	filippo.io/torchwood v0.6.1
 	github.com/google/go-querystring v1.1.0 // indirect
-	golang.org/x/mod v0.43.0 // indirect
+	golang.org/x/mod v0.43.0
 	golang.org/x/tools v0.52.0 // indirect
 )
 
