@@ -101,9 +101,14 @@ func beChild(as string, args []string) error {
 	return err
 }
 
-// serveProxy is the peer: the standard library's proxy as it comes, with the
-// same pool of upstream connections, flushing what streams.
+// garbagePercent is that of cmd/moeca-gateway. The peers have it too: it is no
+// cost of governing.
+const garbagePercent = 400
+
+// serveProxy is the peer: the standard library's proxy as it comes, which
+// flushes streams only, with a larger pool of upstream connections.
 func serveProxy(socket, target string) (string, error) {
+	debug.SetGCPercent(garbagePercent)
 	base, err := url.Parse(target)
 	if err != nil {
 		return "", err
@@ -113,9 +118,8 @@ func serveProxy(socket, target string) (string, error) {
 		return "", err
 	}
 	proxy := &httputil.ReverseProxy{
-		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(base) },
-		Transport:     &http.Transport{MaxIdleConnsPerHost: 256, DisableCompression: true},
-		FlushInterval: -1,
+		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(base) },
+		Transport: &http.Transport{MaxIdleConnsPerHost: 256, DisableCompression: true},
 	}
 	go func() { _ = http.Serve(l, proxy) }()
 	return socket, nil
@@ -124,7 +128,7 @@ func serveProxy(socket, target string) (string, error) {
 // serveUnlogged is the gateway of the product with every gate, injection, scrub
 // and usage, and with a log that forgets. Only the bench can build it.
 func serveUnlogged(dir, target string) (string, error) {
-	debug.SetGCPercent(400) // as cmd/moeca-gateway does
+	debug.SetGCPercent(garbagePercent)
 	guard := netguard.New(netguard.Options{})
 	set := upstream.NewSet(guard, nil)
 	g := gateway.New(gateway.Options{
@@ -158,6 +162,7 @@ type forgetful struct{}
 func (*forgetful) Queue(audit.Record, *audit.Body, *audit.Body) (gateway.Row, error) {
 	return nowhere{}, nil
 }
+func (*forgetful) Hurry()     {}
 func (*forgetful) Err() error { return nil }
 
 type nowhere struct{}

@@ -47,7 +47,7 @@ type results struct {
 
 func main() {
 	native.Init()
-	only := flag.String("only", "", "measure only this id, or only this part of it")
+	only := flag.String("only", "", "measure only these ids or parts of them: P1,P3-cost")
 	windows := flag.Int("windows", 7, "interleaved windows of each measurement")
 	bin := flag.String("bin", "bin", "directory of the programs")
 	as := flag.String("as", "", "be one of the processes under measurement")
@@ -83,7 +83,8 @@ func run(only string, windows int, bin string) error {
 	}{
 		{"P1", b.addedLatency},
 		{"P2", b.firstByte},
-		{"P3 P4", b.perCore},
+		{"P3-cost P4", b.perCore},
+		{"P3-breaks", b.breaks},
 		{"P5", b.appendRows},
 		{"P6", b.verifyRows},
 		{"P7-native", b.nativeStart},
@@ -107,11 +108,13 @@ func run(only string, windows int, bin string) error {
 	return write(r, only == "")
 }
 
-// chosen says whether a measurement gives rows of the id only, or is that part.
+// chosen says whether a measurement gives rows of an id in only, or is a part
+// that is named there.
 func chosen(ids, only string) bool {
+	wanted := strings.Split(only, ",")
 	for id := range strings.FieldsSeq(ids) {
 		row, _, _ := strings.Cut(id, "-")
-		if only == "" || only == id || only == row {
+		if only == "" || slices.Contains(wanted, id) || slices.Contains(wanted, row) {
 			return true
 		}
 	}

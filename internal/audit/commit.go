@@ -113,11 +113,18 @@ type batch struct {
 	bodies  chunks
 	rows    chunks
 	retired []*tail
-	counted int64       // part of Log.queued
-	urgent  atomic.Bool // is not to wait for company
+	counted int64        // part of Log.queued
+	wanted  atomic.Int32 // one of the constants below; only grows
 	done    chan struct{}
 	err     error
 }
+
+// How soon a batch is wanted.
+const (
+	wantedLater int32 = iota // it may wait for company
+	wantedSoon               // at its turn
+	wantedNow                // somebody waits
+)
 
 func newBatch(last chain) *batch {
 	return &batch{first: last.seq + 1, last: last, done: make(chan struct{})}
@@ -157,25 +164,40 @@ func (b *batch) write(fs FS, dir string) error {
 	return nil
 }
 
-// lingerTime is how long an outcome may wait for the next row, so that both
-// share a sync. Nobody waits for most outcomes; who does hurries the batch.
-const lingerTime = 10 * time.Millisecond
+// A commit costs two syncs, each of them more processor time than everything
+// else the gateway does for a request. So rows gather while nobody waits:
+// turnTime lies between the beginnings of two commits, and lingerTime is how
+// long the first row of a batch that nobody asked for stays in memory. Whoever
+// waits ends both.
+const (
+	turnTime   = 4 * time.Millisecond
+	lingerTime = 10 * time.Millisecond
+)
 
-// hurry makes the committer write b as soon as it can.
-func (l *Log) hurry(b *batch) {
-	b.urgent.Store(true)
-	select {
-	case l.wake <- struct{}{}:
-	default:
-	}
-}
-
-// lingered ends the wait of the batch that is being filled.
-func (l *Log) lingered() {
+// Hurry has what is queued written at its turn, also if nobody will wait for it.
+func (l *Log) Hurry() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.filling != nil {
-		l.hurry(l.filling)
+		l.want(l.filling, wantedSoon)
+	}
+}
+
+// want notes how soon b is wanted and wakes the committer if that is sooner
+// than before.
+func (l *Log) want(b *batch, how int32) {
+	for {
+		before := b.wanted.Load()
+		if before >= how {
+			return
+		}
+		if b.wanted.CompareAndSwap(before, how) {
+			break
+		}
+	}
+	select {
+	case l.wake <- struct{}{}:
+	default:
 	}
 }
 
@@ -183,26 +205,37 @@ func (l *Log) lingered() {
 // and nothing is left.
 func (l *Log) commitLoop() {
 	defer close(l.done)
+	turn := time.NewTimer(0)
 	for {
 		select {
 		case <-l.wake:
-			l.commitAll()
+		case <-turn.C:
 		case <-l.closing:
 			l.commitAll()
 			return
 		}
+		if early := l.commitAll(); early > 0 {
+			turn.Reset(early)
+		}
 	}
 }
 
-func (l *Log) commitAll() {
+// commitAll commits until nothing is wanted, or says how long it is to the turn
+// of what is.
+func (l *Log) commitAll() (early time.Duration) {
 	for {
 		l.mu.Lock()
 		b := l.filling
-		if b == nil || !b.urgent.Load() {
+		if b == nil || b.wanted.Load() == wantedLater {
 			l.mu.Unlock()
-			return
+			return 0
 		}
-		l.filling = nil
+		now := time.Now()
+		if early = l.turn.Sub(now); early > 0 && b.wanted.Load() < wantedNow {
+			l.mu.Unlock()
+			return early
+		}
+		l.filling, l.turn = nil, now.Add(l.pace)
 		l.mu.Unlock()
 		l.commit(b)
 	}

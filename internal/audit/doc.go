@@ -40,9 +40,10 @@
 //   - The first failed write or sync ends the log for good: everything pending
 //     and everything later fails, and Err says why. A sync is never repeated,
 //     because a kernel may report success after it threw the pages away.
-//   - Rows go to the disk at once, except that an outcome nobody waits for may
-//     wait some milliseconds for the next row, so that a request costs one sync
-//     and not two. A crash in between leaves an intent that ended unknown.
+//   - A row nobody waits for may wait some milliseconds for others, so that they
+//     share their syncs: an intent until Hurry or Wait is called, an outcome for
+//     the next row, and every row for the turn of its commit (commit.go). A row
+//     that is waited for is written at once.
 //   - When the disk is full, intents are refused while outcomes are still
 //     written into space that was allocated before (space.go).
 //   - One process writes (flock). Readers need no lock and see whole rows only.

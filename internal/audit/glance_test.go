@@ -54,9 +54,10 @@ func FuzzGlance(f *testing.F) {
 	})
 }
 
-// TestOutcomesShareASync: an outcome nobody waits for goes to the disk with the
-// next row, by itself when there is none, and at once when somebody waits.
-func TestOutcomesShareASync(t *testing.T) {
+// TestRowsShareASync: a row nobody waits for goes to the disk with the next one,
+// at its turn when somebody hurried it, by itself when nothing else comes, and
+// at once with everything before it when somebody waits.
+func TestRowsShareASync(t *testing.T) {
 	fs := newFaultFS(t)
 	l := mustOpenLog(t, fs.root, Options{FS: fs})
 	defer l.Close()
@@ -65,31 +66,43 @@ func TestOutcomesShareASync(t *testing.T) {
 		defer fs.mu.Unlock()
 		return fs.syncs[seg1]
 	}
+	pauses := func(linger, pace time.Duration) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.linger, l.pace = linger, pace
+	}
 	durable := func(p *Pending) {
 		t.Helper()
 		if err := p.Wait(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	l.mu.Lock()
-	l.linger = time.Hour
-	l.mu.Unlock()
+	outcome := func(p *Pending) *Pending {
+		return mustQueue(t, l, Record{Kind: KindOutcome, Ref: p.Seq(), Result: ResultOK})
+	}
+	pauses(time.Hour, time.Hour)
 	intent := mustQueue(t, l, Record{Kind: KindIntent})
 	durable(intent)
 	before := syncs()
-	mustQueue(t, l, Record{Kind: KindOutcome, Ref: intent.Seq(), Result: ResultOK})
+	outcome(intent)
+	mustQueue(t, l, Record{Kind: KindRefusal})
+	l.Hurry() // it is not its turn
 	next := mustQueue(t, l, Record{Kind: KindIntent})
 	durable(next)
 	if got := syncs() - before; got != 1 {
-		t.Errorf("outcome and intent took %d syncs", got)
+		t.Errorf("four rows took %d syncs", got)
 	}
-	durable(mustQueue(t, l, Record{Kind: KindOutcome, Ref: next.Seq(), Result: ResultOK}))
-	last := mustQueue(t, l, Record{Kind: KindIntent})
-	durable(last)
-	l.mu.Lock()
-	l.linger = time.Nanosecond
-	l.mu.Unlock()
-	<-mustQueue(t, l, Record{Kind: KindOutcome, Ref: last.Seq(), Result: ResultOK}).batch.done // without Wait
+	pauses(time.Hour, 0)
+	durable(outcome(next)) // after it, it is always the next one's turn
+	<-mustQueue(t, l, Record{Kind: KindRefusal}).batch.done
+	hurried := mustQueue(t, l, Record{Kind: KindIntent})
+	l.Hurry()
+	<-hurried.batch.done
+	pauses(time.Nanosecond, 0)
+	<-outcome(hurried).batch.done
+	pauses(time.Nanosecond, time.Millisecond)
+	<-mustQueue(t, l, Record{Kind: KindRefusal}).batch.done
+	<-mustQueue(t, l, Record{Kind: KindRefusal}).batch.done // its turn comes
 }
 
 // TestRowHashInPlace: the hash taken in the frame is the leaf hash of the row.

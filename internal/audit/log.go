@@ -53,11 +53,11 @@ type Log struct {
 	o    Options
 	lock io.Closer
 	id   logID
-	wake chan struct{} // tells the committer that there is an urgent batch
+	wake chan struct{} // tells the committer that a batch is wanted sooner
 	done chan struct{} // closed when the committer has ended
 
 	closing chan struct{} // closed by Close
-	timer   *time.Timer   // calls lingered
+	timer   *time.Timer   // calls Hurry
 
 	mu       sync.Mutex
 	chain    chain              // the last queued row
@@ -70,6 +70,8 @@ type Log struct {
 	spare    buffers            // for the next batch
 	scratch  []byte             // holds the frame of the row being queued
 	linger   time.Duration      // lingerTime
+	pace     time.Duration      // turnTime
+	turn     time.Time          // before it only what is waited for is committed
 	durable  chain              // the last durable row
 	err      error              // first failed write or sync
 	full     error              // last refusal for want of space, until a row found some
@@ -102,9 +104,7 @@ func (p *Pending) Wait(ctx context.Context) error {
 		return p.batch.err
 	default:
 	}
-	if !p.batch.urgent.Load() {
-		p.log.hurry(p.batch)
-	}
+	p.log.want(p.batch, wantedNow)
 	select {
 	case <-p.batch.done:
 		return p.batch.err
@@ -235,8 +235,8 @@ func (l *Log) append(r Record, req, resp *keptBody) (*Pending, error) {
 	lone := b.counted == 0
 	b.counted = b.bytes()
 	switch {
-	case r.Kind != KindOutcome:
-		l.hurry(b)
+	case r.Kind != KindIntent && r.Kind != KindOutcome:
+		l.want(b, wantedSoon)
 	case lone:
 		l.timer.Reset(l.linger)
 	}
@@ -301,7 +301,7 @@ func (l *Log) Close() error {
 	}
 	l.closed = true
 	if l.filling != nil {
-		l.filling.urgent.Store(true)
+		l.filling.wanted.Store(wantedNow)
 	}
 	close(l.closing)
 	l.mu.Unlock()

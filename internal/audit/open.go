@@ -24,9 +24,9 @@ func Open(dir string, o Options) (*Log, error) {
 	l := &Log{
 		dir: dir, o: o.withDefaults(),
 		wake: make(chan struct{}, 1), done: make(chan struct{}), closing: make(chan struct{}),
-		open: make(map[int64]struct{}), linger: lingerTime,
+		open: make(map[int64]struct{}), linger: lingerTime, pace: turnTime,
 	}
-	l.timer = time.AfterFunc(lingerTime, l.lingered)
+	l.timer = time.AfterFunc(lingerTime, l.Hurry)
 	l.timer.Stop()
 	if err := l.start(); err != nil {
 		var broken *BrokenError

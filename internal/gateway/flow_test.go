@@ -111,6 +111,21 @@ func TestRowsTellWhatHappened(t *testing.T) {
 	}
 }
 
+// TestTheLogIsWrittenWhileTheUpstreamWorks: the committer is woken when the
+// request has left, and not by who waits for the answer.
+func TestTheLogIsWrittenWhileTheUpstreamWorks(t *testing.T) {
+	r := newRig(t, Limits{}, session.Scope{})
+	hurried := make(chan struct{}, 64)
+	r.log.set(func(l *faultLog) { l.hurried = func() { hurried <- struct{}{} } })
+	r.answers(func(w http.ResponseWriter, _ *http.Request) {
+		<-hurried
+		_, _ = io.WriteString(w, "{}")
+	})
+	if resp, body := r.post("/anthropic/v1/messages", smallBody); resp.StatusCode != 200 {
+		t.Fatalf("%d %s", resp.StatusCode, body)
+	}
+}
+
 // I3: the upstream answers while the intent is not durable; not one byte of
 // the answer may reach the caller.
 func TestNoAnswerBeforeTheIntentIsDurable(t *testing.T) {

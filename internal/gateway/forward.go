@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/http/httputil"
@@ -25,11 +26,19 @@ var (
 	errTotal = errors.New("gateway: exchange over the total limit")
 )
 
+var silent = log.New(io.Discard, "", 0)
+
 // newTransport is the one transport: guarded dialer, no proxy, no compression,
 // TLS of our own choice.
-func newTransport(guard *netguard.Guard) *http.Transport {
+func newTransport(guard *netguard.Guard, written func()) *http.Transport {
 	return &http.Transport{
-		DialContext:            guard.DialContext,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			c, err := guard.DialContext(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			return upstreamConn{c, written}, nil
+		},
 		Proxy:                  nil,
 		DisableCompression:     true,
 		ForceAttemptHTTP2:      true,
@@ -40,6 +49,19 @@ func newTransport(guard *netguard.Guard) *http.Transport {
 		IdleConnTimeout:        90 * time.Second,
 		MaxResponseHeaderBytes: 256 << 10,
 	}
+}
+
+// upstreamConn tells when bytes left for an upstream: the time to have the log
+// written, which would otherwise take the processor from the request.
+type upstreamConn struct {
+	net.Conn
+	written func()
+}
+
+func (c upstreamConn) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	c.written()
+	return n, err
 }
 
 // forward records, sends, streams and settles. From queueIntent on there is an
@@ -101,17 +123,17 @@ func (c *copyBuffers) Get() []byte {
 
 func (c *copyBuffers) Put(b []byte) { c.Pool.Put((*[32 << 10]byte)(b)) }
 
-// proxy is the standard library's, with our four hooks. The error log is off:
-// what it says could hold what an upstream sent.
+// proxy is the standard library's, with our four hooks. It flushes what streams
+// and leaves an answer of known length whole. The error log is off: what it
+// says could hold what an upstream sent.
 func (x *exchange) proxy(alive func()) *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
 		Rewrite:        x.rewrite,
 		Transport:      x.g.transport,
 		BufferPool:     &x.g.copies,
-		FlushInterval:  -1,
 		ModifyResponse: func(resp *http.Response) error { return x.modify(resp, alive) },
 		ErrorHandler:   func(_ http.ResponseWriter, r *http.Request, err error) { x.upstreamFailed(r.Context(), err) },
-		ErrorLog:       log.New(io.Discard, "", 0),
+		ErrorLog:       silent,
 	}
 }
 
@@ -220,9 +242,11 @@ func (x *exchange) end(d gate.Decision) {
 	x.writeError(d)
 }
 
-// finish writes the outcome row, whatever ended the exchange.
+// finish lets the answer out, as far as it came, and writes the outcome row,
+// whatever ended the exchange.
 func (x *exchange) finish() {
 	failure := recover()
+	_ = x.w.FlushError() // kept in x.w
 	panicked := failure != nil && failure != http.ErrAbortHandler
 	if panicked {
 		x.denial = gate.Deny(http.StatusInternalServerError, ReasonPanic, "the gateway failed on this request; it was recorded")

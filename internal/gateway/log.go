@@ -8,10 +8,12 @@ import (
 
 // Log is where rows go. Queue places a row and returns without waiting for the
 // disk; after an error nothing was queued. A Row is durable when Wait returned
-// nil, and so is every row queued before it. Err is not nil for ever once a
-// write failed. Implementations are safe for concurrent use.
+// nil, and so is every row queued before it; a row that nobody waits for yet may
+// wait for others until Hurry is called. Err is not nil for ever once a write
+// failed. Implementations are safe for concurrent use.
 type Log interface {
 	Queue(r audit.Record, request, response *audit.Body) (Row, error)
+	Hurry()
 	Err() error
 }
 

@@ -122,7 +122,7 @@ func New(o Options) *Gateway {
 		o.Policies = policy.NewSet()
 	}
 	g := &Gateway{o: o, limits: o.Limits.WithDefaults(), ledger: budget.NewLedger(), lives: map[string]*live{}, paths: map[string]bool{}}
-	t := newTransport(o.Guard)
+	t := newTransport(o.Guard, func() { o.Log.Hurry() })
 	g.transport, g.idle = t, t.CloseIdleConnections
 	g.rate = &gate.Rate{
 		Model: gate.Bucket{PerSecond: g.limits.ModelPerSecond, Burst: g.limits.ModelBurst},

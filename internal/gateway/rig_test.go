@@ -39,6 +39,18 @@ type faultLog struct {
 	queued func(audit.Record)
 	down   error
 	broken error // what Wait returns: the write failed
+
+	hurried func()
+}
+
+func (l *faultLog) Hurry() {
+	l.mu.Lock()
+	hurried := l.hurried
+	l.mu.Unlock()
+	if hurried != nil {
+		hurried()
+	}
+	l.AuditLog.Hurry()
 }
 
 type heldRow struct {

@@ -48,6 +48,7 @@ func (l *memoryLog) Queue(r audit.Record, _, _ *audit.Body) (gateway.Row, error)
 	return memoryRow{int64(len(l.rows)), l.broken}, nil
 }
 
+func (l *memoryLog) Hurry()     {}
 func (l *memoryLog) Err() error { return errors.Join(l.down, l.broken) }
 
 type desk struct {
