@@ -23,6 +23,7 @@ func (x *exchange) rewrite(pr *httputil.ProxyRequest) {
 		out.Body = x.sentBody()
 	}
 	keepHeaders(out.Header, x.req.Upstream.Kind, x.req.Token)
+	sendOnce(out.Header)
 	// An encoded answer could be neither scrubbed nor measured.
 	out.Header.Set("Accept-Encoding", "identity")
 	for name, values := range x.req.Upstream.DefaultHeaders() {
@@ -34,6 +35,19 @@ func (x *exchange) rewrite(pr *httputil.ProxyRequest) {
 		out.Header.Set("User-Agent", "") // keeps the transport from adding its own
 	}
 	x.inject(out)
+}
+
+// sendOnce keeps the transport from repeating a request by itself. It does so
+// when a connection breaks and the caller marked the request as one that may be
+// repeated; a row and a reservation are for one. The marks go out under names
+// that the transport does not look for and that are the same on the wire.
+func sendOnce(h http.Header) {
+	for _, name := range [...]string{"Idempotency-Key", "X-Idempotency-Key"} {
+		if values, ok := h[name]; ok {
+			delete(h, name)
+			h[strings.ToLower(name)] = values
+		}
+	}
 }
 
 // inject opens the key and puts it, or what it signs, into the request. Nothing
