@@ -245,6 +245,9 @@ func (l *Log) commitAll() (early time.Duration) {
 // again: which bytes reached the disk is unknown from then on.
 func (l *Log) commit(b *batch) {
 	err := b.write(l.o.FS, l.dir)
+	if err == nil {
+		l.notary.follow(b)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.queued -= b.counted

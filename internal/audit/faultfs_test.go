@@ -20,7 +20,10 @@ type faultFS struct {
 	mu      sync.Mutex
 	steps   int
 	failAt  int  // the step that fails; 0 = none
+	noted   int  // steps of the notary, which come at their own time
+	failOn  int  // the step of the notary that fails; 0 = none
 	dead    bool // every step after it fails too, as after a power cut
+	down    bool // that has happened
 	full    bool // Allocate and Create fail
 	failed  string
 	live    map[string]*node
@@ -42,11 +45,15 @@ func newFaultFS(t *testing.T) *faultFS {
 func (f *faultFS) step(op, name string, err error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.steps++
-	if f.failAt == f.steps || f.dead && f.failAt > 0 && f.steps > f.failAt {
-		if f.failAt == f.steps {
-			f.failed = op + " " + filepath.Base(name)
-		}
+	count, failAt := &f.steps, f.failAt
+	if base := filepath.Base(name); strings.HasPrefix(base, "checkpoint") || strings.HasPrefix(name, filepath.Join(f.root, "audit", tileDir)) {
+		count, failAt = &f.noted, f.failOn
+	}
+	*count++
+	if failAt == *count {
+		f.failed, f.down = op+" "+filepath.Base(name), f.dead
+	}
+	if failAt == *count || f.down {
 		return &os.PathError{Op: op, Path: name, Err: err}
 	}
 	if f.full && (op == "allocate" || op == "create") {

@@ -57,6 +57,7 @@ type Log struct {
 	done chan struct{} // closed when the committer has ended
 
 	closing chan struct{} // closed by Close
+	notary  notary        // follows the durable rows
 	timer   *time.Timer   // calls Hurry
 
 	mu       sync.Mutex
@@ -307,7 +308,8 @@ func (l *Log) Close() error {
 	l.mu.Unlock()
 	l.timer.Stop()
 	<-l.done
-	return l.release()
+	err := l.notary.close()
+	return errors.Join(l.release(), err)
 }
 
 // release closes the files and the lock. The committer has ended.

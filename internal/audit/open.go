@@ -56,6 +56,9 @@ func (l *Log) start() (err error) {
 			err = nil
 		}
 	}
+	if err == nil {
+		err = l.settleTree(found.survey)
+	}
 	if err != nil {
 		l.closeFiles()
 		return err
@@ -81,6 +84,7 @@ type found struct {
 	intents map[int64]Record // open ones
 	packs   map[int64]int64  // pack → end of the last body a row points to
 	torn    *torn
+	survey  *survey
 }
 
 // torn is a tail that was cut off.
@@ -110,13 +114,17 @@ func (l *Log) load() (*found, error) {
 	if err != nil {
 		return nil, err
 	}
+	if f.survey, err = newSurvey(l.o.FS, l.dir); err != nil {
+		return nil, err
+	}
 	nums := numbered(entries, segmentName)
 	for i, num := range nums {
 		if num != int64(i)+1 {
 			return nil, &BrokenError{Seq: l.chain.seq + 1, File: segmentName(int64(i) + 1), Cause: errors.New("the segment is missing")}
 		}
 	}
-	if nums, err = l.dropUnborn(nums, f); err != nil {
+	nums, unborn, err := l.unborn(nums)
+	if err != nil {
 		return nil, err
 	}
 	for i, num := range nums {
@@ -130,6 +138,12 @@ func (l *Log) load() (*found, error) {
 			return nil, err
 		}
 	}
+	if err := f.survey.check(l.chain.seq, l.id); err != nil {
+		return nil, err
+	}
+	if err := l.dropUnborn(unborn, f); err != nil {
+		return nil, err
+	}
 	if len(nums) == 0 {
 		rand.Read(l.id[:])
 	}
@@ -137,19 +151,27 @@ func (l *Log) load() (*found, error) {
 	return f, l.loadPack(f)
 }
 
-// dropUnborn sets aside a last segment that ends within its header: a crash
+// unborn takes a last segment that ends within its header from nums: a crash
 // came between making the file and its first batch. No row was in it.
-func (l *Log) dropUnborn(nums []int64, f *found) ([]int64, error) {
+func (l *Log) unborn(nums []int64) (born []int64, unborn *tail, err error) {
 	if len(nums) == 0 {
-		return nums, nil
+		return nums, nil, nil
 	}
 	num := nums[len(nums)-1]
 	t, err := l.openTail(l.dir, segmentName(num), num)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := t.file.Close(); err != nil || t.end >= segmentHeader {
-		return nums, err
+		return nums, nil, err
+	}
+	return nums[:len(nums)-1], t, nil
+}
+
+// dropUnborn sets an unborn segment aside; t may be nil.
+func (l *Log) dropUnborn(t *tail, f *found) (err error) {
+	if t == nil {
+		return nil
 	}
 	path := filepath.Join(l.dir, t.name)
 	if t.end == 0 {
@@ -159,9 +181,9 @@ func (l *Log) dropUnborn(nums []int64, f *found) ([]int64, error) {
 		err = l.o.FS.Rename(path, filepath.Join(l.dir, f.torn.file))
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return nums[:len(nums)-1], l.o.FS.SyncDir(l.dir)
+	return l.o.FS.SyncDir(l.dir)
 }
 
 func (l *Log) openTail(dir, name string, num int64) (*tail, error) {
@@ -201,6 +223,9 @@ func (l *Log) loadSegment(t *tail, isLast bool, f *found) error {
 			if err := l.checkTorn(t, frames.off); err != nil {
 				return err
 			}
+			if err := f.survey.check(l.chain.seq, l.id); err != nil {
+				return err
+			}
 			return l.cut(t, frames.off, f)
 		case err != nil:
 			return l.broken(t, frames.off, err)
@@ -213,6 +238,9 @@ func (l *Log) loadSegment(t *tail, isLast bool, f *found) error {
 			return l.broken(t, fr.off, err)
 		}
 		f.note(r)
+		if err := f.survey.row(l.chain.hash); err != nil {
+			return err
+		}
 	}
 }
 
@@ -308,7 +336,9 @@ func (l *Log) loadPack(f *found) error {
 
 // announce writes the rows of a start and waits for them.
 func (l *Log) announce(f *found) error {
-	rows := []Record{{Kind: KindSystem, Subject: "opened", Attrs: []Attr{{Key: "log", Value: hex.EncodeToString(l.id[:])}}}}
+	rows := []Record{{Kind: KindSystem, Subject: "opened", Attrs: []Attr{
+		{Key: "log", Value: hex.EncodeToString(l.id[:])}, {Key: "vkey", Value: l.notary.signer.vkey},
+	}}}
 	if t := f.torn; t != nil {
 		rows = append(rows, Record{Kind: KindSystem, Subject: "recovered", Attrs: []Attr{
 			{Key: "bytes", Value: strconv.FormatInt(t.bytes, 10)}, {Key: "file", Value: t.file},
