@@ -51,8 +51,8 @@ func (v reservation) Decide(_ context.Context, r *gate.Request) gate.Decision {
 func (x *exchange) reserve() gate.Decision {
 	r, s := x.req, &x.spend
 	s.dialect = usage.DialectOf(r.Upstream.Kind, r.Target.Path)
-	s.model = usage.ModelOf(s.dialect, r.Target.Path, r.Body)
-	most, err := usage.Estimate(s.dialect, r.Body, usage.Limits{Context: x.g.limits.ContextTokens, Output: x.g.limits.OutputTokens})
+	s.model = usage.ModelOf(s.dialect, r.Target.Path, r.Document)
+	most, err := usage.Estimate(s.dialect, r.Document, usage.Limits{Context: x.g.limits.ContextTokens, Output: x.g.limits.OutputTokens})
 	switch {
 	case errors.Is(err, usage.ErrUnbounded):
 		return gate.Deny(http.StatusBadRequest, gate.ReasonUnbounded, "the call asks for more answers at once than can be set aside for; ask for one at a time")

@@ -8,15 +8,18 @@
 // mapping that a reader may use: "ref", "REF", "\u0072ef" and names with the
 // Kelvin sign, the long s or the dotless i for k, s and i.
 //
-// A Document holds the bytes it was read from and nothing else: nothing is
-// decoded into a copy that could be encoded differently, so what was checked is
-// what is sent, byte for byte, as long as the caller sends those bytes. Fields
-// are found by exact name only, and asking for "ref" in an object that has
-// "Ref" is an error and not an absence: a lenient reader would find it.
+// A Document is an index into the text it was read from: for each value where
+// it and its key stand, and which value follows. Nothing is decoded into a copy
+// that could be encoded differently, so what was checked is what is sent, byte
+// for byte, as long as the caller sends those bytes. Fields are found by exact
+// name, and asking for "ref" in an object that has "Ref" is an error and not an
+// absence: a lenient reader would find it. Folded finds a field as the most
+// lenient reader would.
 //
-// Syntax is judged by encoding/json, whose reader does not recurse; values are
-// then read by gjson in place. Reading takes one pass over the bytes for keys,
-// in memory in proportion to the keys. A Document may be used concurrently.
+// Reading takes one pass and does not recurse; a test holds it to what
+// encoding/json takes for valid. Its memory is the text and 16 bytes for each
+// value, of which there are at most MaxValues. One reading serves whoever asks:
+// a Document may be used concurrently.
 //
 // It does not judge numbers (1e999 is JSON), the length of strings, or lone
 // surrogates in values: the replacement character they are read as matches no

@@ -8,13 +8,15 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/tidwall/gjson"
 )
 
 // MaxDepth is the deepest nesting that is read. Schemas of tools, the deepest
 // documents clients send, stay below half of it.
 const MaxDepth = 64
+
+// MaxValues is how many values a document may hold: the index of one takes 16
+// bytes. A whole batch of texts to embed, as numbers, is 300,000.
+const MaxValues = 1 << 19
 
 // Type is what a document must be at its top.
 type Type byte
@@ -31,6 +33,7 @@ var (
 	ErrSyntax   = errors.New("strictjson: not one JSON value")
 	ErrType     = errors.New("strictjson: wrong type")
 	ErrDepth    = errors.New("strictjson: nested too deeply")
+	ErrSize     = errors.New("strictjson: too many values")
 	ErrKey      = errors.New("strictjson: ambiguous key")
 )
 
@@ -42,19 +45,14 @@ func Read(body []byte, want Type) (Document, error) {
 	if !utf8.Valid(body) {
 		return Document{}, ErrEncoding
 	}
-	if at := tooDeep(body); at >= 0 {
-		return Document{}, fmt.Errorf("%w: more than %d levels at byte %d", ErrDepth, MaxDepth, at)
+	r := reader{text: string(body)}
+	if err := r.read(); err != nil {
+		return Document{}, err
 	}
-	if !json.Valid(body) {
-		return Document{}, ErrSyntax
-	}
-	if top := bytes.TrimLeft(body, " \t\r\n"); top[0] != byte(want) {
+	if r.text[r.nodes[0].begin] != byte(want) {
 		return Document{}, fmt.Errorf("%w: the top must be %s", ErrType, want)
 	}
-	if at := doubledKey(body); at >= 0 {
-		return Document{}, fmt.Errorf("%w: the key at byte %d stands twice in its object, in this or another case", ErrKey, at)
-	}
-	return Document{gjson.ParseBytes(body)}, nil
+	return Document{&index{r.text, r.nodes}, 0}, nil
 }
 
 // String names the type in an error.
@@ -65,93 +63,312 @@ func (t Type) String() string {
 	return "an object"
 }
 
-// tooDeep counts brackets outside strings and returns where the limit is
-// passed, or -1. It runs before any other reader.
-func tooDeep(body []byte) int {
-	depth, quoted := 0, false
-	for i := 0; i < len(body); i++ {
-		switch c := body[i]; {
-		case quoted && c == '\\':
-			i++
+// reader reads a text once, from its beginning to its end, without recursion.
+type reader struct {
+	text  string
+	at    int
+	nodes []node
+	open  []level
+	names []string // of the open objects, folded
+}
+
+// level is an object or array whose end was not reached.
+type level struct {
+	node  int
+	names int             // where its names begin
+	many  map[string]bool // instead of them, from some number on
+	array bool
+}
+
+// manyNames is where comparing a name with each other becomes dearer than a map.
+const manyNames = 24
+
+// read fills the index.
+func (r *reader) read() error {
+	r.nodes = make([]node, 0, 16+len(r.text)/64)
+	key := 0
+	for {
+		if err := r.value(key); err != nil {
+			return err
+		}
+		more, err := r.after()
+		if err != nil || !more {
+			return err
+		}
+		if key, err = r.key(); err != nil {
+			return err
+		}
+	}
+}
+
+// value begins a value: all of it, or the bracket that opens it.
+func (r *reader) value(key int) error {
+	r.blank()
+	if len(r.nodes) == MaxValues {
+		return fmt.Errorf("%w: more than %d", ErrSize, MaxValues)
+	}
+	r.nodes = append(r.nodes, node{key: uint32(key), begin: uint32(r.at)})
+	ok := false
+	switch c := r.peek(); c {
+	case '{', '[':
+		if len(r.open) == MaxDepth {
+			return fmt.Errorf("%w: more than %d levels at byte %d", ErrDepth, MaxDepth, r.at)
+		}
+		r.open = append(r.open, level{node: len(r.nodes) - 1, names: len(r.names), array: c == '['})
+		r.at++
+		return nil
+	case '"':
+		ok = r.str()
+	case 't':
+		ok = r.word("true")
+	case 'f':
+		ok = r.word("false")
+	case 'n':
+		ok = r.word("null")
+	default:
+		ok = r.number()
+	}
+	if !ok {
+		return r.syntax()
+	}
+	r.nodes[len(r.nodes)-1].end = uint32(r.at)
+	r.nodes[len(r.nodes)-1].next = uint32(len(r.nodes))
+	return nil
+}
+
+// after reads on to the next value of what is open, past all that ends here. It
+// says whether there is one.
+func (r *reader) after() (more bool, err error) {
+	for {
+		r.blank()
+		if len(r.open) == 0 {
+			if r.at < len(r.text) {
+				return false, r.syntax()
+			}
+			return false, nil
+		}
+		l := &r.open[len(r.open)-1]
+		first := l.node == len(r.nodes)-1 && r.nodes[l.node].end == 0
+		switch c := r.peek(); {
+		case l.array && c == ']', !l.array && c == '}':
+			r.at++
+			r.nodes[l.node].end, r.nodes[l.node].next = uint32(r.at), uint32(len(r.nodes))
+			r.names, r.open = r.names[:l.names], r.open[:len(r.open)-1]
+		case first && c != ',':
+			return true, nil
+		case !first && c == ',':
+			r.at++
+			return true, nil
+		default:
+			return false, r.syntax()
+		}
+	}
+}
+
+// key reads the key of the next value, and returns where it is; 0 in an array.
+func (r *reader) key() (at int, err error) {
+	l := &r.open[len(r.open)-1]
+	if l.array {
+		return 0, nil
+	}
+	r.blank()
+	at = r.at
+	if r.peek() != '"' || !r.str() {
+		return 0, r.syntax()
+	}
+	if !r.fresh(l, Fold(unquote(r.text[at:r.at]))) {
+		return 0, fmt.Errorf("%w: the key at byte %d stands twice in its object, in this or another case", ErrKey, at)
+	}
+	if r.blank(); r.peek() != ':' {
+		return 0, r.syntax()
+	}
+	r.at++
+	return at, nil
+}
+
+// fresh notes a name of an object and says whether it is the first of its kind.
+func (r *reader) fresh(l *level, name string) bool {
+	if l.many != nil {
+		seen := l.many[name]
+		l.many[name] = true
+		return !seen
+	}
+	for _, other := range r.names[l.names:] {
+		if other == name {
+			return false
+		}
+	}
+	r.names = append(r.names, name)
+	if len(r.names)-l.names == manyNames {
+		l.many = make(map[string]bool, 2*manyNames)
+		for _, n := range r.names[l.names:] {
+			l.many[n] = true
+		}
+		r.names = r.names[:l.names]
+	}
+	return true
+}
+
+// peek is the next byte, 0 at the end. A NUL is nowhere valid.
+func (r *reader) peek() byte {
+	if r.at < len(r.text) {
+		return r.text[r.at]
+	}
+	return 0
+}
+
+func (r *reader) blank() {
+	for r.at < len(r.text) {
+		switch r.text[r.at] {
+		case ' ', '\t', '\r', '\n':
+			r.at++
+		default:
+			return
+		}
+	}
+}
+
+// str reads a string from its first quote to its last.
+func (r *reader) str() bool {
+	for i := r.at + 1; i < len(r.text); i++ {
+		for len(r.text)-i >= 8 && isPlain(r.text[i:i+8]) {
+			i += 8
+		}
+		if i == len(r.text) {
+			break
+		}
+		switch c := r.text[i]; {
 		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
-			if depth++; depth > MaxDepth {
-				return i
+			r.at = i + 1
+			return true
+		case c < ' ':
+			r.at = i
+			return false
+		case c == '\\':
+			n := escapeLen(r.text[i:])
+			if n == 0 {
+				r.at = i
+				return false
 			}
-		case c == '}' || c == ']':
-			depth--
+			i += n - 1
 		}
 	}
-	return -1
+	r.at = len(r.text)
+	return false
 }
 
-// doubledKey returns where a valid document repeats a key of an object, or -1.
-func doubledKey(body []byte) int {
-	var stack []map[string]bool // the keys of each open object; nil for an array
-	key := false                // the next string is a key
-	for i := 0; i < len(body); i++ {
-		switch body[i] {
-		case '{':
-			stack, key = append(stack, map[string]bool{}), true
-		case '[':
-			stack, key = append(stack, nil), false
-		case '}', ']':
-			stack, key = stack[:len(stack)-1], false
-		case ',':
-			key = stack[len(stack)-1] != nil
-		case '"':
-			end := stringEnd(body, i)
-			if key {
-				name, seen := Fold(unquote(body[i:end])), stack[len(stack)-1]
-				if seen[name] {
-					return i
-				}
-				seen[name], key = true, false
-			}
-			i = end - 1
-		}
-	}
-	return -1
+// isPlain says that none of 8 bytes is a quote, a backslash or a control: no byte
+// of x is below a bound if subtracting it from each borrows from no high bit.
+func isPlain(s string) bool {
+	const ones, high = 0x0101010101010101, 0x8080808080808080
+	x := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+	quote, slash := x^('"'*ones), x^('\\'*ones)
+	return ((x-' '*ones)&^x|(quote-ones)&^quote|(slash-ones)&^slash)&high == 0
 }
 
-// stringEnd returns the index behind the string that begins at i.
-func stringEnd(body []byte, i int) int {
-	for i++; body[i] != '"'; i++ {
-		if body[i] == '\\' {
-			i++
+// escapeLen is the length of the escape a text begins with, 0 if it is none.
+func escapeLen(text string) int {
+	if len(text) < 2 {
+		return 0
+	}
+	switch text[1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return 2
+	case 'u':
+		if len(text) < 6 || strings.Trim(text[2:6], "0123456789abcdefABCDEF") != "" {
+			return 0
+		}
+		return 6
+	}
+	return 0
+}
+
+func (r *reader) word(word string) bool {
+	if !strings.HasPrefix(r.text[r.at:], word) {
+		return false
+	}
+	r.at += len(word)
+	return true
+}
+
+// number reads what JSON calls a number.
+func (r *reader) number() bool {
+	if r.peek() == '-' {
+		r.at++
+	}
+	if r.peek() == '0' {
+		r.at++
+	} else if !r.digits() {
+		return false
+	}
+	if r.peek() == '.' {
+		r.at++
+		if !r.digits() {
+			return false
 		}
 	}
-	return i + 1
+	if c := r.peek(); c != 'e' && c != 'E' {
+		return true
+	}
+	r.at++
+	if c := r.peek(); c == '+' || c == '-' {
+		r.at++
+	}
+	return r.digits()
 }
+
+func (r *reader) digits() bool {
+	from := r.at
+	for c := r.peek(); '0' <= c && c <= '9'; c = r.peek() {
+		r.at++
+	}
+	return r.at > from
+}
+
+func (r *reader) syntax() error { return fmt.Errorf("%w: at byte %d", ErrSyntax, r.at) }
 
 // unquote decodes a valid JSON string.
-func unquote(quoted []byte) string {
-	if bytes.IndexByte(quoted, '\\') < 0 {
-		return string(quoted[1 : len(quoted)-1])
+func unquote(quoted string) string {
+	if strings.IndexByte(quoted, '\\') < 0 {
+		return quoted[1 : len(quoted)-1]
 	}
 	var s string
-	if json.Unmarshal(quoted, &s) != nil { // it is valid: cannot happen, and then stays as it is
-		return string(quoted)
+	if json.Unmarshal([]byte(quoted), &s) != nil { // it is valid: cannot happen, and then stays as it is
+		return quoted
 	}
 	return s
 }
 
 // Fold maps a name so that names which any case-insensitive reader may take
-// for each other become equal.
+// for each other become equal: to lower case, where that is plain ASCII.
 func Fold(name string) string {
+	plain := true
+	for i := 0; i < len(name) && plain; i++ {
+		plain = name[i] < utf8.RuneSelf && (name[i] < 'A' || name[i] > 'Z')
+	}
+	if plain {
+		return name
+	}
 	return strings.Map(func(r rune) rune {
-		if r < utf8.RuneSelf {
-			return unicode.ToUpper(r)
+		if r = upper(r); r < utf8.RuneSelf {
+			return unicode.ToLower(r)
 		}
-		r = unicode.ToLower(unicode.ToUpper(r))
-		for {
-			next := unicode.SimpleFold(r)
-			if next <= r {
-				return unicode.ToUpper(next)
-			}
-			r = next
-		}
+		return r
 	}, name)
+}
+
+// upper is one upper case for all letters that fold into each other.
+func upper(r rune) rune {
+	if r < utf8.RuneSelf {
+		return unicode.ToUpper(r)
+	}
+	r = unicode.ToLower(unicode.ToUpper(r))
+	for {
+		next := unicode.SimpleFold(r)
+		if next <= r {
+			return unicode.ToUpper(next)
+		}
+		r = next
+	}
 }

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 func TestReadRefusesWhatTwoReadersCouldReadInTwoWays(t *testing.T) {
@@ -53,6 +55,23 @@ func TestReadRefusesWhatTwoReadersCouldReadInTwoWays(t *testing.T) {
 		"nesting at the limit":                {strings.Repeat(`{"a":`, MaxDepth-1) + "{}" + strings.Repeat("}", MaxDepth-1), nil},
 		"nesting over the limit":              {strings.Repeat(`{"a":`, MaxDepth) + "{}" + strings.Repeat("}", MaxDepth), ErrDepth},
 		"nesting that would exhaust a stack":  {strings.Repeat("[", 8<<20), ErrDepth},
+		"a key twice behind many":             {manyKeys(100, `"k70":0`), ErrKey},
+		"many keys":                           {manyKeys(100, `"k100":0`), nil},
+		"many keys in each of two":            {`[` + manyKeys(100, `"x":0`) + `]`, ErrType},
+		"half a literal":                      {`{"a":tru}`, ErrSyntax},
+		"a number with a zero":                {`{"a":01}`, ErrSyntax},
+		"a bare minus":                        {`{"a":-}`, ErrSyntax},
+		"a number without end":                {`{"a":1.}`, ErrSyntax},
+		"an exponent without end":             {`{"a":1e+}`, ErrSyntax},
+		"numbers":                             {`{"a":[0,-0,1.5,-12.25e-3,1E9]}`, nil},
+		"an escape of no letter":              {`{"a":"\x"}`, ErrSyntax},
+		"half an escape":                      {`{"a":"\u12g4"}`, ErrSyntax},
+		"a string without end":                {`{"a":"bcdefghijklmnop`, ErrSyntax},
+		"another closing bracket":             {`{"a":[1}]`, ErrSyntax},
+		"no comma":                            {`{"a":[1 2]}`, ErrSyntax},
+		"no colon":                            {`{"a" 1}`, ErrSyntax},
+		"a comma first":                       {`{"a":[,1]}`, ErrSyntax},
+		"too many values":                     {`{"a":[` + strings.Repeat("0,", MaxValues) + `0]}`, ErrSize},
 		"brackets in a string are no nesting": {`{"a":"` + strings.Repeat("[", 1000) + `\"["}`, nil},
 	} {
 		if _, err := Read([]byte(c.body), Object); !errors.Is(err, c.want) {
@@ -64,6 +83,70 @@ func TestReadRefusesWhatTwoReadersCouldReadInTwoWays(t *testing.T) {
 	}
 	if _, err := Read([]byte(`{}`), Array); !errors.Is(err, ErrType) {
 		t.Error(err)
+	}
+}
+
+// manyKeys is an object with n keys and one more member.
+func manyKeys(n int, more string) string {
+	var b strings.Builder
+	b.WriteByte('{')
+	for i := range n {
+		fmt.Fprintf(&b, `"k%d":{"k%d":1},`, i, i)
+	}
+	return b.String() + more + "}"
+}
+
+// TestEveryByteOfAStringIsLookedAt: also those that are read eight at a time.
+func TestEveryByteOfAStringIsLookedAt(t *testing.T) {
+	for c := range 256 {
+		for at := range 20 {
+			text := []byte(`{"a":"` + strings.Repeat("x", 20) + `"}`)
+			text[6+at] = byte(c)
+			_, err := Read(text, Object)
+			if (err == nil) != (json.Valid(text) && utf8.Valid(text)) {
+				t.Fatalf("%q: %v", text, err)
+			}
+		}
+	}
+}
+
+func TestValuesAreRead(t *testing.T) {
+	d, err := Read([]byte(`{ "a" : [1.5, true, null, "x\ny", {"b":false}] , "B":{} }`), Object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var keys, raw []string
+	d.All(func(key string, v Document) bool {
+		keys, raw = append(keys, key), append(raw, v.Raw())
+		return true
+	})
+	if got := strings.Join(keys, ","); got != "a,,,,,,b,B" {
+		t.Errorf("keys %s", got)
+	}
+	if got := strings.Join(raw[1:], "|"); got != `1.5|true|null|"x\ny"|{"b":false}|false|{}` {
+		t.Errorf("values %s", got)
+	}
+	if d.Values() != 9 || d.Folded("b").Values() != 1 || d.Folded("B").Exists() || (Document{}).Values() != 0 {
+		t.Errorf("%d values", d.Values())
+	}
+	a, _ := d.Field("a")
+	var list []Document
+	a.Each(func(_ string, v Document) bool { list = append(list, v); return true })
+	n, isNumber := list[0].Number()
+	on, isBool := list[1].Bool()
+	text, isText := list[3].Text()
+	if n != 1.5 || !isNumber || !on || !isBool || !list[2].IsNull() || text != "x\ny" || !isText || !list[4].IsObject() {
+		t.Errorf("%v %v %v %q", n, on, list[2].Raw(), text)
+	}
+}
+
+func BenchmarkRead(b *testing.B) {
+	body := fmt.Appendf(nil, `{"model":"x","max_tokens":1000,"messages":[{"role":"user","content":"%s"}]}`, strings.Repeat(`A sentence of the prompt with \"quotes\" and a line\n`, 36))
+	b.SetBytes(int64(len(body)))
+	for b.Loop() {
+		if _, err := Read(body, Object); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
 
@@ -137,6 +220,9 @@ func FuzzRead(f *testing.F) {
 			t.Fatal("the body was changed")
 		}
 		if err != nil {
+			if errors.Is(err, ErrSyntax) && json.Valid(body) {
+				t.Fatalf("refused %q: %v", body, err)
+			}
 			return
 		}
 		decoder := json.NewDecoder(bytes.NewReader(body))

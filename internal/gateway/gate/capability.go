@@ -24,7 +24,8 @@ import (
 // field can be granted by name, a type or a tool cannot.
 //
 // One file per dialect holds its tables. What was granted and used is noted in
-// Request.Hosted: such a call is durable in the log before it leaves.
+// Request.Hosted: such a call is durable in the log before it leaves. The body
+// that was read stays in Request.Document, for what prices the call.
 type Capability struct{}
 
 // Reasons of the capability gate.
@@ -62,6 +63,7 @@ func (Capability) Decide(_ context.Context, r *Request) Decision {
 		if err != nil {
 			return Deny(http.StatusBadRequest, ReasonAmbiguous, "the body must be one JSON object that can be read in one way only: %v", err)
 		}
+		r.Document = doc
 		n.body(r.Upstream.Kind, path, doc)
 	}
 	return n.decide(r)
@@ -147,16 +149,10 @@ func (n *needs) list(v strictjson.Document, what string, visit func(strictjson.D
 
 // member visits one member of an object, in whatever case it is spelled.
 func (n *needs) member(v strictjson.Document, name string, visit func(strictjson.Document)) {
-	v.Each(func(key string, value strictjson.Document) bool {
-		if folded(key) == name {
-			visit(value)
-		}
-		return true
-	})
+	if value := v.Folded(name); value.Exists() {
+		visit(value)
+	}
 }
-
-// folded is a name as the most lenient reader sees it.
-func folded(name string) string { return strings.ToLower(strictjson.Fold(name)) }
 
 // off: null, false and empty say that a feature is not asked for.
 func off(v strictjson.Document) bool {

@@ -49,7 +49,7 @@ func anthropicTools() map[string]string {
 func (n *needs) anthropic(doc strictjson.Document) {
 	n.fields(doc, anthropicFields())
 	doc.Each(func(key string, v strictjson.Document) bool {
-		switch folded(key) {
+		switch strictjson.Fold(key) {
 		case "tools":
 			n.list(v, "tools", n.anthropicTool)
 		case "system":
@@ -90,7 +90,7 @@ func dated(kind string) string {
 
 // anthropicContent walks a text or a list of blocks.
 func (n *needs) anthropicContent(v strictjson.Document) {
-	if _, text := v.Text(); text || v.IsNull() {
+	if v.IsText() || v.IsNull() {
 		return
 	}
 	n.list(v, "content", n.anthropicBlock)
@@ -99,7 +99,7 @@ func (n *needs) anthropicContent(v strictjson.Document) {
 func (n *needs) anthropicBlock(block strictjson.Document) {
 	kind := ""
 	block.Each(func(key string, v strictjson.Document) bool {
-		switch folded(key) {
+		switch strictjson.Fold(key) {
 		case "type":
 			kind, _ = v.Text()
 		case "source":
@@ -132,11 +132,11 @@ func hosted(kind string) bool {
 }
 
 func (n *needs) anthropicSource(source strictjson.Document) {
-	if _, text := source.Text(); text {
+	if source.IsText() {
 		return // of a search result: where a text was found, for citations
 	}
 	source.Each(func(key string, v strictjson.Document) bool {
-		switch folded(key) {
+		switch strictjson.Fold(key) {
 		case "type":
 			kind, _ := v.Text()
 			n.typed(anthropicSources(), kind, "source")

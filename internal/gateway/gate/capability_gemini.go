@@ -12,7 +12,7 @@ import (
 // plain folds them.
 
 // plain is a name without case and underscores.
-func plain(name string) string { return strings.ReplaceAll(folded(name), "_", "") }
+func plain(name string) string { return strings.ReplaceAll(strictjson.Fold(name), "_", "") }
 
 func geminiFields() map[string]string {
 	return map[string]string{

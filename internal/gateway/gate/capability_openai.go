@@ -141,7 +141,7 @@ func (n *needs) modalities(v strictjson.Document) {
 
 // openAIContent is a text or a list of items.
 func (n *needs) openAIContent(v strictjson.Document) {
-	if _, text := v.Text(); text || v.IsNull() {
+	if v.IsText() || v.IsNull() {
 		return
 	}
 	n.list(v, "content", n.openAIItem)
@@ -151,7 +151,7 @@ func (n *needs) openAIContent(v strictjson.Document) {
 // texts and stay closed.
 func (n *needs) openAIItem(item strictjson.Document) {
 	item.Each(func(key string, v strictjson.Document) bool {
-		switch name := folded(key); name {
+		switch name := strictjson.Fold(key); name {
 		case "type":
 			kind, _ := v.Text()
 			n.typed(openAIItems(), kind, "content")

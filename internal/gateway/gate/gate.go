@@ -25,6 +25,7 @@ import (
 	"moeca/internal/gateway/policy"
 	"moeca/internal/gateway/upstream"
 	"moeca/internal/session"
+	"moeca/internal/strictjson"
 )
 
 // Request is what is known about one request. The server fills the first part;
@@ -45,6 +46,8 @@ type Request struct {
 	Target   *url.URL
 	Class    upstream.Class
 	Hosted   bool // a granted capability acts at the provider: durable before egress
+
+	Document strictjson.Document // the Body of a model call, read once
 
 	Policy     gatewayapi.Policy  // of the upstream
 	Operations []policy.Operation // what the request would do, all of it

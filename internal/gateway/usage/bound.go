@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
+
+	"moeca/internal/strictjson"
 )
 
-// ErrBody: the body cannot be read in one way only, or is no JSON object.
+// ErrBody: the document is no object, or bounds itself twice.
 var ErrBody = errors.New("usage: body is not one unambiguous JSON object")
 
 // ErrUnbounded: what the call may use has no bound that could be set aside.
@@ -26,8 +27,8 @@ type Limits struct {
 const overhead = 4096
 
 const (
-	maxDepth = 64      // of any body a client sends; SDKs stay below 20
-	maxNodes = 200_000 // visited while looking for content that is not text
+	maxDepth = 64      // of what an answer holds, four times over; SDKs stay below 20
+	maxNodes = 200_000 // beyond, content that is not text is not looked for but assumed
 	maxCalls = 128     // choices of one answer, searches of one call
 )
 
@@ -53,59 +54,29 @@ func (b Bound) Tokens() int64 { return b.Input + b.Output }
 // money it has a bound only where its number of calls has one and each has a
 // price.
 //
-// A body with a key twice at its top (also in another case) is refused: what
-// is priced must be what the upstream reads.
-func Estimate(d Dialect, body []byte, l Limits) (Bound, error) {
-	top, err := object(body)
-	if err != nil {
-		return Bound{}, err
+// The document is read strictly: what is priced must be what the upstream reads.
+func Estimate(d Dialect, doc strictjson.Document, l Limits) (Bound, error) {
+	if !doc.IsObject() {
+		return Bound{}, ErrBody
 	}
-	w := walker{left: maxNodes}
-	w.walk(gjson.ParseBytes(body))
-	h := hostedTools(d, top)
-	b := Bound{Input: min(int64(len(body))+overhead, l.Context), Searches: h.searches}
-	b.Media = w.opaque || w.left <= 0
-	b.CacheWrites = d != Anthropic || w.cached || b.Media
-	b.Unpriced = h.unpriced || tariff(top)
+	size := int64(doc.Size())
+	media, cached := content(doc)
+	h := hostedTools(d, doc)
+	b := Bound{Input: min(size+overhead, l.Context), Searches: h.searches}
+	b.Media = media
+	b.CacheWrites = d != Anthropic || cached || media
+	b.Unpriced = h.unpriced || tariff(doc)
 	if b.Media || h.any {
 		b.Input = l.Context
 	}
-	if b.Output, err = output(d, top, l.Output); err != nil {
+	var err error
+	if b.Output, err = output(d, doc, l.Output); err != nil {
 		return Bound{}, err
 	}
-	if v := top["prediction"]; v.Exists() && v.Type != gjson.Null {
-		b.Output += int64(len(body)) // what was predicted and is rejected is billed as output
+	if given(doc.Folded("prediction")) {
+		b.Output += size // what was predicted and is rejected is billed as output
 	}
 	return b, nil
-}
-
-// object parses the top level and refuses ambiguity.
-func object(body []byte) (map[string]gjson.Result, error) {
-	if !utf8.Valid(body) || tooDeep(body, maxDepth) || !gjson.ValidBytes(body) {
-		return nil, ErrBody
-	}
-	doc := gjson.ParseBytes(body)
-	if !doc.IsObject() {
-		return nil, ErrBody
-	}
-	top, ok := keys(doc)
-	if !ok {
-		return nil, ErrBody
-	}
-	return top, nil
-}
-
-// keys returns the members of an object by lower-case name. It fails when a
-// name is there twice.
-func keys(doc gjson.Result) (by map[string]gjson.Result, ok bool) {
-	by, ok = map[string]gjson.Result{}, true
-	doc.ForEach(func(key, value gjson.Result) bool {
-		name := strings.ToLower(key.String())
-		_, twice := by[name]
-		by[name], ok = value, !twice
-		return ok
-	})
-	return by, ok
 }
 
 // tooDeep counts brackets outside strings, before any recursive reader runs.
@@ -162,35 +133,30 @@ func (h *hosted) add(searches int64, priced bool) {
 
 // hostedTools finds them. A tool the client runs costs what its result, sent in
 // a later request, costs.
-func hostedTools(d Dialect, top map[string]gjson.Result) (h hosted) {
+func hostedTools(d Dialect, top strictjson.Document) (h hosted) {
 	for _, key := range [...]string{"mcp_servers", "container"} {
-		if on(top[key]) {
+		if on(top.Folded(key)) {
 			h.add(0, false)
 		}
 	}
-	if on(top["web_search_options"]) {
+	if on(top.Folded("web_search_options")) {
 		h.add(1, true)
 	}
-	if d == Responses && top["prompt"].IsObject() {
+	if d == Responses && top.Folded("prompt").IsObject() {
 		h.add(0, false) // a prompt stored there may bring tools along
 	}
-	most := whole(top["max_tool_calls"], 0)
+	most := count(top.Folded("max_tool_calls"), 0)
 	searches := false
-	top["tools"].ForEach(func(_, tool gjson.Result) bool {
-		by, once := keys(tool)
-		kind := by["type"].String()
+	top.Folded("tools").Each(func(_ string, tool strictjson.Document) bool {
+		kind, _ := tool.Folded("type").Text()
 		switch {
-		case !once:
-			h.add(0, false)
 		case d == Gemini:
-			delete(by, "functiondeclarations")
-			delete(by, "function_declarations")
-			if len(by) > 0 {
+			if !declares(tool) {
 				h.add(0, false)
 			}
 		case clientTool(kind):
 		case d == Anthropic && (strings.HasPrefix(kind, "web_search_") || strings.HasPrefix(kind, "web_fetch_")):
-			n := whole(by["max_uses"], 0)
+			n := count(tool.Folded("max_uses"), 0)
 			h.add(n, n > 0)
 		case d == Anthropic && strings.HasPrefix(kind, "tool_search_tool_"):
 			h.add(0, true) // has no price of its own
@@ -208,8 +174,19 @@ func hostedTools(d Dialect, top map[string]gjson.Result) (h hosted) {
 	return h
 }
 
-func on(v gjson.Result) bool {
-	return v.Exists() && v.Type != gjson.Null && v.Type != gjson.False
+// declares says that a tool of Gemini is only functions that the client runs.
+func declares(tool strictjson.Document) bool {
+	only := tool.IsObject()
+	tool.Each(func(key string, _ strictjson.Document) bool {
+		only = strings.ReplaceAll(strictjson.Fold(key), "_", "") == "functiondeclarations"
+		return only
+	})
+	return only
+}
+
+func on(v strictjson.Document) bool {
+	value, isBool := v.Bool()
+	return given(v) && (value || !isBool)
 }
 
 func clientTool(kind string) bool {
@@ -225,30 +202,26 @@ func clientTool(kind string) bool {
 	return false
 }
 
-// walker looks for content whose tokens its bytes do not bound.
-type walker struct {
-	left   int
-	opaque bool
-	cached bool // something is marked to be written to a cache
-}
-
-func (w *walker) walk(v gjson.Result) {
-	if w.left--; w.left <= 0 || w.opaque || !(v.IsObject() || v.IsArray()) {
-		return
+// content looks for what its bytes do not bound in tokens, and for what is
+// marked to be written to a cache.
+func content(doc strictjson.Document) (opaque, cached bool) {
+	if doc.Values() > maxNodes {
+		return true, true
 	}
-	v.ForEach(func(key, value gjson.Result) bool {
-		switch strings.ToLower(key.String()) {
+	doc.All(func(key string, v strictjson.Document) bool {
+		switch strictjson.Fold(key) {
 		case "type":
-			w.opaque = w.opaque || opaqueType(value.String())
+			kind, _ := v.Text()
+			opaque = opaque || opaqueType(kind)
 		case "cache_control":
-			w.cached = w.cached || value.Type != gjson.Null
+			cached = cached || given(v)
 		case "image_url", "input_audio", "inlinedata", "inline_data", "filedata", "file_data", "file_id",
 			"previous_response_id", "conversation", "cachedcontent", "cached_content":
-			w.opaque = w.opaque || value.Type != gjson.Null
+			opaque = opaque || given(v)
 		}
-		w.walk(value)
-		return !w.opaque && w.left > 0
+		return !opaque
 	})
+	return opaque, cached
 }
 
 func opaqueType(kind string) bool {
@@ -261,27 +234,26 @@ func opaqueType(kind string) bool {
 
 // output returns the bound on the output side. A limit the endpoint does not
 // know bounds nothing.
-func output(d Dialect, top map[string]gjson.Result, most int64) (int64, error) {
-	times, caps := int64(1), []gjson.Result{top["max_tokens"]}
+func output(d Dialect, top strictjson.Document, most int64) (int64, error) {
+	times, caps := int64(1), [2]strictjson.Document{top.Folded("max_tokens")}
 	switch d {
 	case Embeddings:
 		return 0, nil
 	case Chat:
-		caps = append(caps, top["max_completion_tokens"])
-		times = count(top["n"])
+		caps[1] = top.Folded("max_completion_tokens")
+		times = choices(top.Folded("n"))
 	case Responses:
-		caps = []gjson.Result{top["max_output_tokens"]}
+		caps[0] = top.Folded("max_output_tokens")
 	case Gemini:
-		config, once := keys(top["generationconfig"])
-		other, onceToo := keys(top["generation_config"])
-		if !once || !onceToo || len(config) > 0 && len(other) > 0 {
+		config, other := top.Folded("generationconfig"), top.Folded("generation_config")
+		if config.Values() > 1 && other.Values() > 1 {
 			return 0, ErrBody
 		}
-		if len(config) == 0 {
+		if config.Values() <= 1 {
 			config = other
 		}
-		caps = []gjson.Result{config["maxoutputtokens"], config["max_output_tokens"]}
-		times = max(count(config["candidatecount"]), count(config["candidate_count"]))
+		caps = [2]strictjson.Document{config.Folded("maxoutputtokens"), config.Folded("max_output_tokens")}
+		times = max(choices(config.Folded("candidatecount")), choices(config.Folded("candidate_count")))
 	}
 	if times > maxCalls {
 		return 0, ErrUnbounded
@@ -289,7 +261,7 @@ func output(d Dialect, top map[string]gjson.Result, most int64) (int64, error) {
 	bound := int64(0)
 	for _, c := range caps {
 		if given(c) { // two caps: what one of them says the other need not
-			bound = max(bound, whole(c, most))
+			bound = max(bound, count(c, most))
 		}
 	}
 	if bound == 0 {
@@ -298,23 +270,31 @@ func output(d Dialect, top map[string]gjson.Result, most int64) (int64, error) {
 	return bound * times, nil
 }
 
-// count reads a number of choices; what is there and is no number counts as
+// choices reads a number of answers; what is there and is no number counts as
 // more than can be bounded.
-func count(n gjson.Result) int64 {
+func choices(n strictjson.Document) int64 {
 	if !given(n) {
 		return 1
 	}
-	return whole(n, maxCalls+1)
+	return count(n, maxCalls+1)
 }
 
-func given(v gjson.Result) bool { return v.Exists() && v.Type != gjson.Null }
+func given(v strictjson.Document) bool { return v.Exists() && !v.IsNull() }
 
-// whole reads a positive whole number of a sensible size.
-func whole(n gjson.Result, otherwise int64) int64 {
-	if n.Type != gjson.Number || n.Num < 1 || n.Num > maxCount || n.Num != float64(int64(n.Num)) {
+// count reads a positive whole number of a sensible size.
+func count(v strictjson.Document, otherwise int64) int64 {
+	n, ok := v.Number()
+	if !ok {
 		return otherwise
 	}
-	return int64(n.Num)
+	return whole(n, otherwise)
+}
+
+func whole(n float64, otherwise int64) int64 {
+	if n < 1 || n > maxCount || n != float64(int64(n)) {
+		return otherwise
+	}
+	return int64(n)
 }
 
 // validDocument is gjson's check behind the depth limit, which keeps its
@@ -325,19 +305,13 @@ func validDocument(b []byte) bool {
 
 // ModelOf returns the model a call asks for, cut to what a row takes: Gemini
 // names it in the path, all others in the body.
-func ModelOf(d Dialect, path string, body []byte) string {
+func ModelOf(d Dialect, path string, doc strictjson.Document) string {
 	if _, name, ok := strings.Cut(path, "/models/"); ok && (d == Gemini || d == Embeddings) {
 		name, _, _ = strings.Cut(name, ":")
 		return clip(name)
 	}
-	if tooDeep(body, maxDepth) || !utf8.Valid(body) {
-		return ""
-	}
-	model := gjson.GetBytes(body, "model")
-	if model.Type != gjson.String {
-		return ""
-	}
-	return clip(model.Str)
+	model, _ := doc.String("model") // what is no text names none
+	return clip(model)
 }
 
 func clip(model string) string { return strings.ToValidUTF8(model[:min(len(model), 128)], "") }

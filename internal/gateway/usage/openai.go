@@ -79,7 +79,7 @@ func (m *Meter) openAI(u gjson.Result, in, out string) {
 // responsesEvent reads one event of a Responses stream. The last one carries
 // the whole response, usage included.
 func (m *Meter) responsesEvent(doc gjson.Result) {
-	m.last = max(m.last, whole(doc.Get("sequence_number"), 0))
+	m.last = max(m.last, whole(doc.Get("sequence_number").Num, 0))
 	switch kind := doc.Get("type").String(); {
 	case kind == "response.completed", kind == "response.incomplete", kind == "response.failed":
 		m.response(doc.Get("response"))

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/tidwall/gjson"
+
+	"moeca/internal/strictjson"
 )
 
 // What a call may be served at instead of the ordinary tariff: faster, or in one
@@ -14,10 +16,10 @@ import (
 // tariff says that the body asks to be served faster, elsewhere or otherwise
 // than what a price list's ordinary columns are for, in either spelling of a
 // member's name.
-func tariff(top map[string]gjson.Result) bool {
-	for key, v := range top {
+func tariff(top strictjson.Document) (other bool) {
+	top.Each(func(key string, v strictjson.Document) bool {
 		var ordinary []string
-		switch strings.ReplaceAll(key, "_", "") {
+		switch strings.ReplaceAll(strictjson.Fold(key), "_", "") {
 		case "servicetier":
 			ordinary = []string{"auto", "default", "standard", "standard_only"}
 		case "speed":
@@ -26,13 +28,13 @@ func tariff(top map[string]gjson.Result) bool {
 			ordinary = []string{"global"}
 		case "promptcacheoptions": // may ask for writes that are kept longer and cost more
 		default:
-			continue
-		}
-		if given(v) && (v.Type != gjson.String || !slices.Contains(ordinary, v.Str)) {
 			return true
 		}
-	}
-	return false
+		name, _ := v.Text()
+		other = given(v) && !slices.Contains(ordinary, name)
+		return !other
+	})
+	return other
 }
 
 // surcharges are the highest prices in percent of the ordinary ones that a page
