@@ -26,6 +26,7 @@ const (
 
 // layers enters every package of the module below internal/, and ui, images.
 var layers = map[string]string{
+	"internal/a2a":        base,
 	"internal/diff":       base,
 	"internal/handoff":    wire,
 	"internal/llm":        base,

@@ -1,0 +1,201 @@
+package a2a
+
+import (
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
+
+func (d chat) answer(doc gjson.Result) said {
+	s := d.stream().(*chatStream)
+	s.chunk(doc, "message")
+	return s.said()
+}
+
+func (d chat) stream() stream {
+	return &chatStream{d: d, at: map[int64]*chatMessage{}}
+}
+
+// chatStream gathers the chunks of an answer; one that is not streamed is one
+// chunk.
+type chatStream struct {
+	d       chat
+	sofar   said
+	choices []*chatMessage
+	at      map[int64]*chatMessage // by index
+}
+
+func (s *chatStream) event(doc gjson.Result) { s.chunk(doc, "delta") }
+
+func (s *chatStream) chunk(doc gjson.Result, key string) {
+	if id := doc.Get("id").String(); id != "" {
+		s.sofar.id = id
+	}
+	if model := doc.Get("model").String(); model != "" {
+		s.sofar.model = model
+	}
+	if f := failureOf(doc); f != nil {
+		s.sofar.failure = f
+	}
+	s.each(doc.Get("choices"), func(c gjson.Result) {
+		index := c.Get("index").Int()
+		m := s.at[index]
+		if m == nil {
+			m = s.d.newMessage()
+			m.index = index
+			s.at[index] = m
+			s.choices = append(s.choices, m)
+		}
+		m.grow(c.Get(key))
+		if stop := c.Get("finish_reason").String(); stop != "" && len(s.choices) > 0 && m == s.choices[0] {
+			s.sofar.stop, s.sofar.whole = stop, true
+		}
+	})
+}
+
+// each is for lists of a stream, whose chunks are many; what they make new is
+// counted where it is made.
+func (s *chatStream) each(list gjson.Result, f func(gjson.Result)) {
+	if list.IsArray() {
+		list.ForEach(func(_, v gjson.Result) bool {
+			f(v)
+			return true
+		})
+	}
+}
+
+func (s *chatStream) said() said {
+	a := s.sofar
+	for i, m := range s.choices {
+		parts := m.parts()
+		for j := range parts {
+			parts[j].Metadata.Info.Choice = i
+			a.declined = a.declined || parts[j].Metadata.Info.Kind == PartDeclined
+		}
+		a.parts = append(a.parts, parts...)
+	}
+	a.declined = a.declined || a.stop == "content_filter"
+	return a
+}
+
+// chatMessage is a message of the model, whole or growing.
+type chatMessage struct {
+	d                        chat
+	index                    int64
+	blocks                   []Part // content that is a list
+	thinking, text, declined strings.Builder
+	calls                    []*chatCall
+	at                       map[int64]*chatCall // by index
+	audio, transcript        strings.Builder
+	annotations              []string
+}
+
+type chatCall struct {
+	kind     PartKind
+	id, name string
+	input    strings.Builder
+}
+
+func (d chat) newMessage() *chatMessage {
+	d.take()
+	return &chatMessage{d: d, at: map[int64]*chatCall{}}
+}
+
+// message reads a message that is whole.
+func (d chat) message(m gjson.Result) *chatMessage {
+	c := d.newMessage()
+	c.grow(m)
+	return c
+}
+
+func (c *chatMessage) grow(m gjson.Result) {
+	if text := m.Get("content"); text.Type == gjson.String {
+		c.text.WriteString(text.Str)
+	} else {
+		c.blocks = append(c.blocks, c.d.content(text, PartText, c.d.block)...)
+	}
+	for _, key := range []string{"reasoning_content", "reasoning"} {
+		if thought := m.Get(key); thought.Type == gjson.String {
+			c.thinking.WriteString(thought.Str)
+			break
+		}
+	}
+	if words := m.Get("refusal"); words.Type == gjson.String {
+		c.declined.WriteString(words.Str)
+	}
+	place := int64(0)
+	m.Get("tool_calls").ForEach(func(_, t gjson.Result) bool {
+		if index := t.Get("index"); index.Exists() {
+			place = index.Int()
+		}
+		c.call(place, t)
+		place++
+		return true
+	})
+	if f := m.Get("function_call"); f.IsObject() {
+		c.function(-1, f)
+	}
+	c.audio.WriteString(m.Get("audio.data").String())
+	c.transcript.WriteString(m.Get("audio.transcript").String())
+	m.Get("annotations").ForEach(func(_, a gjson.Result) bool {
+		c.annotations = append(c.annotations, a.Raw)
+		return true
+	})
+}
+
+func (c *chatMessage) call(index int64, t gjson.Result) {
+	f := t.Get("function")
+	if custom := t.Get("custom"); custom.IsObject() {
+		f = custom
+	}
+	call := c.function(index, f)
+	if id := t.Get("id").String(); id != "" && call != nil {
+		call.id = id
+	}
+}
+
+func (c *chatMessage) function(index int64, f gjson.Result) *chatCall {
+	call := c.at[index]
+	if call == nil {
+		if !c.d.take() {
+			return nil
+		}
+		call = &chatCall{kind: PartToolUse}
+		c.at[index] = call
+		c.calls = append(c.calls, call)
+	}
+	if name := f.Get("name").String(); name != "" {
+		call.name = name
+	}
+	for _, key := range []string{"arguments", "input"} {
+		call.input.WriteString(f.Get(key).String())
+	}
+	return call
+}
+
+func (c *chatMessage) parts() (parts []Part) {
+	if c.thinking.Len() > 0 {
+		parts = append(parts, textPart(PartThinking, c.thinking.String()))
+	}
+	if c.text.Len() > 0 {
+		p := textPart(PartText, c.text.String())
+		if len(c.annotations) > 0 {
+			p.Metadata.Info.Citations = compact("[" + strings.Join(c.annotations, ",") + "]")
+		}
+		parts = append(parts, p)
+	}
+	parts = append(parts, c.blocks...)
+	if c.declined.Len() > 0 {
+		parts = append(parts, textPart(PartDeclined, c.declined.String()))
+	}
+	for _, call := range c.calls {
+		parts = append(parts, usePart(call.kind, call.id, call.name, call.input.String()))
+	}
+	if c.audio.Len() > 0 {
+		parts = append(parts, filePart("audio", c.audio.String()))
+	}
+	if c.transcript.Len() > 0 {
+		parts = append(parts, textPart(PartText, c.transcript.String()))
+	}
+	return parts
+}

@@ -1,0 +1,56 @@
+// Package a2a rebuilds what was said from recorded traffic: the hierarchy
+// Context → Task → Message → Part of the Agent2Agent protocol 1.0, from the
+// requests and answers of four dialects (Anthropic Messages, OpenAI Chat
+// Completions, OpenAI Responses, Gemini generateContent), streamed or not. It is
+// pure: it reads bytes it is given and does no I/O.
+//
+// # Mapping
+//
+// A Context is a task on the board, a Task is a stage of one run; the session of
+// a sub-agent is a Task inside the Task of its parent. A Task's history holds
+// messages in the order they appeared. Names and JSON are those of the protocol
+// (ProtoJSON: camelCase, TASK_STATE_…, ROLE_…); a Context, which the protocol
+// knows as an id only, is a list around them. Whatever the protocol has no field
+// for is in the metadata of its object under the one key Extension, so that a
+// strict A2A reader accepts every Task, Message, Part and Artifact:
+//
+//	Task      run, stage, agent, sessions, threads, tasks of sub-agents
+//	Message   kind (system, message, request, refusal), the rows it came from,
+//	          thread, attempts; claimed, partial, erased, open
+//	Part      kind (text, thinking, tool-use, tool-result, …), id and name of a
+//	          tool, the link between a use and its result
+//	Artifact  the rows and the message it came from
+//
+// The state of a Task is not in its traffic. It is TASK_STATE_WORKING while a
+// call is open and TASK_STATE_UNSPECIFIED otherwise; a caller who knows sets it.
+//
+// # Conversations
+//
+// Each request repeats the history. Messages are compared piece by piece by a
+// hash of what they say: not by how the dialect spells it (a string or blocks,
+// order of keys), not by cache marks, and without thinking, which clients may
+// drop. The pieces seen in a session form a tree; a request is a walk from its
+// root. What the walk finds are messages already there, what is left is new.
+// A request that continues the end of a thread belongs to it. Another starts a
+// thread: a branch where it leaves a known one, a compaction where the last
+// messages were kept and those before them were not. A request equal to an
+// earlier one is another attempt at the same answer. A message of the agent's
+// role that a request has and no recorded answer had is marked claimed.
+//
+// Rows are processed in their order, an intent apart from its outcome. So a
+// Builder that was given each exchange when its intent was read, and again when
+// its outcome was, has the tree that Build makes of all of them at once.
+//
+// # Bad input
+//
+// Bodies are what an agent and an upstream wrote. Nothing is dropped and nothing
+// panics: what cannot be read is kept as raw bytes (kind raw); a body that was
+// cut is read as far as it goes, and the unread end is kept raw; a stream that
+// broke off keeps what came. Each of these is marked partial, a part that was
+// cut likewise. An erased body leaves a message marked erased. Nesting beyond
+// maxDepth is raw, more than maxPieces messages or parts of one body are raw
+// together. Time and memory are linear in the bytes given.
+//
+// A Builder is not safe for concurrent use. A Tree shares no memory that later
+// Adds change.
+package a2a

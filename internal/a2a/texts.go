@@ -1,0 +1,61 @@
+package a2a
+
+// Text is a piece of what an exchange says, for a search index.
+type Text struct {
+	Kind PartKind
+	Name string // of the tool
+	Text string
+}
+
+// Texts returns what an exchange adds to its conversation: of the request what
+// comes after the last message of the agent's (all of it in a first request,
+// with instructions), and the whole answer. So each thing said is found once
+// where a conversation goes on, though each request repeats the history. Tools
+// the model may call, files and bytes that could not be read have no text.
+func Texts(x Exchange) (texts []Text) {
+	var parts []Part
+	if !x.conversation() {
+		for _, body := range [][]byte{x.Request, x.Response} {
+			if len(body) > 0 {
+				parts = append(parts, bodyPart(PartRequest, body, false))
+			}
+		}
+		if len(x.Request) == 0 && len(parts) > 0 {
+			parts[0].Metadata.Info.Kind = PartResponse
+		} else if len(parts) > 1 {
+			parts[1].Metadata.Info.Kind = PartResponse
+		}
+		return appendTexts(nil, parts)
+	}
+	q := readRequest(&x)
+	from := len(q.turns)
+	for from > 0 && q.turns[from-1].role == RoleUser {
+		from--
+	}
+	if from == 0 && q.previous == "" {
+		texts = appendTexts(texts, q.system)
+	}
+	for _, t := range q.turns[from:] {
+		texts = appendTexts(texts, t.parts)
+	}
+	return appendTexts(texts, readAnswer(&x).parts)
+}
+
+func appendTexts(texts []Text, parts []Part) []Text {
+	for i := range parts {
+		p := &parts[i]
+		info := &p.Metadata.Info
+		t := Text{Kind: info.Kind, Name: info.Name}
+		switch {
+		case info.Redacted:
+		case p.Text != nil:
+			t.Text = *p.Text
+		default:
+			t.Text = string(p.Data)
+		}
+		if t.Text != "" {
+			texts = append(texts, t)
+		}
+	}
+	return texts
+}

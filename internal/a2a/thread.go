@@ -1,0 +1,218 @@
+package a2a
+
+import (
+	"slices"
+	"strings"
+)
+
+// session is what one session said so far: a tree of atoms in which a request
+// is a path from the root.
+type session struct {
+	id      string
+	task    *task
+	root    *node
+	nodes   map[digest]*node // by the hash of the path to them
+	last    *thread          // that a request used last
+	answers map[call]*message
+	said    map[digest]bool // atoms of recorded answers
+	ends    map[string]*node
+	tools   tools
+}
+
+// node is an atom after a path of others.
+type node struct {
+	parent  *node
+	path    digest // hash of all atoms from the root
+	atom    digest
+	thread  *thread
+	msg     *message
+	attempt int // of msg, where it is an answer
+}
+
+// call is what a request asks: a path, and what else holds.
+type call struct {
+	at    *node
+	rules digest // of system and tools
+}
+
+// thread is a Thread while it grows.
+type thread struct {
+	Thread
+	tip           *node
+	waiting       int // calls without an outcome
+	system, tools digest
+}
+
+func newSession(id string, t *task) *session {
+	s := &session{
+		id: id, task: t, nodes: map[digest]*node{}, answers: map[call]*message{}, said: map[digest]bool{},
+		ends: map[string]*node{}, tools: newTools(),
+	}
+	s.root = &node{path: sum("root")}
+	return s
+}
+
+func (n *node) then(a digest) digest { return sum(string(n.path[:]), string(a[:])) }
+
+// walk follows atoms from a node as far as they are known.
+func (s *session) walk(from *node, list []atom) (at *node, known int) {
+	for at = from; known < len(list); known++ {
+		next := s.nodes[at.then(list[known].hash)]
+		if next == nil {
+			break
+		}
+		at = next
+		if at.msg != nil {
+			at.msg.confirm(at.attempt)
+		}
+	}
+	return at, known
+}
+
+// grow adds an atom after a node, or finds it there.
+func (s *session) grow(at *node, a digest, th *thread, m *message, attempt int) *node {
+	path := at.then(a)
+	if n := s.nodes[path]; n != nil {
+		return n
+	}
+	n := &node{parent: at, path: path, atom: a, thread: th, msg: m, attempt: attempt}
+	s.nodes[path] = n
+	return n
+}
+
+// kept is where a request has the last messages of the thread before it.
+type kept struct {
+	from  int // index of its first atom
+	nodes []*node
+}
+
+// threadFor returns the thread a request belongs to that leaves what is known
+// at a node, and which of the atoms left a compaction kept.
+func (s *session) threadFor(x *Exchange, q *asked, at *node, left []atom) (th *thread, k kept) {
+	if th = at.thread; th != nil && th.tip == at && th.waiting == 0 {
+		return th, k
+	}
+	if q.partial && s.last != nil && (th == nil || th == s.last) {
+		return s.last, k // where the request goes on cannot be known
+	}
+	th = &thread{Thread: Thread{ID: len(s.task.threads) + 1, Session: s.id, Reason: ThreadStart, Seq: x.Seq}, tip: s.root}
+	if from := at.thread; from != nil {
+		th.Reason, th.Parent, th.After = ThreadBranch, from.ID, at.msg.MessageID
+		th.system, th.tools = from.system, from.tools
+	}
+	if s.last != nil {
+		if k = keptTail(s.last.tip, left); len(k.nodes) > 0 {
+			th.Reason, th.Parent, th.Kept = ThreadCompaction, s.last.ID, k.messages()
+			th.system, th.tools = s.last.system, s.last.tools
+		}
+	}
+	s.task.threads = append(s.task.threads, th)
+	return th, k
+}
+
+// keptTail finds the last messages of a thread inside other atoms.
+func keptTail(tip *node, list []atom) (k kept) {
+	end := len(list)
+	for end > 0 && list[end-1].hash != tip.atom {
+		end--
+	}
+	k.from = end
+	for n := tip; k.from > 0 && n.parent != nil && list[k.from-1].hash == n.atom; n = n.parent {
+		k.from--
+		k.nodes = append(k.nodes, n)
+	}
+	slices.Reverse(k.nodes)
+	return k
+}
+
+func (k kept) messages() (ids []string) {
+	for _, n := range k.nodes {
+		if len(ids) == 0 || ids[len(ids)-1] != n.msg.MessageID {
+			ids = append(ids, n.msg.MessageID)
+		}
+	}
+	return ids
+}
+
+// ask places a request and returns the answer that is awaited for it.
+func (s *session) ask(x *Exchange) finisher {
+	q := readRequest(x)
+	list := atoms(q.turns, x.Dialect == Gemini)
+	from := s.root
+	if known := s.ends[q.previous]; known != nil {
+		from = known
+	}
+	at, known := s.walk(from, list)
+	rules := rulesOf(&q)
+	if m := s.answers[call{at, rules.both}]; m != nil && known == len(list) && !q.partial && !x.refused() {
+		s.last = m.thread
+		return s.await(x, m, at)
+	}
+	th, k := s.threadFor(x, &q, at, list[known:])
+	e := emitter{s: s, x: x, th: th}
+	e.system(&q, rules)
+	if len(list) > 0 || from != s.root {
+		th.tip = e.turns(q.turns, list, known, at, k)
+	} else {
+		e.nothing() // it is taken to go on where its thread is
+	}
+	s.last = th
+	if x.refused() {
+		s.task.refusal(x, th)
+		return nil
+	}
+	m := s.task.answer(x, th)
+	if !q.partial && len(list) > 0 {
+		s.answers[call{th.tip, rules.both}] = m
+	}
+	return s.await(x, m, th.tip)
+}
+
+// pending is a call whose outcome is not known yet.
+type pending struct {
+	session *session
+	msg     *message
+	attempt int
+	at      *node
+}
+
+func (s *session) await(x *Exchange, m *message, at *node) finisher {
+	m.thread.waiting++
+	s.task.open++
+	return &pending{session: s, msg: m, attempt: m.begin(x), at: at}
+}
+
+// finish takes the outcome of a call.
+func (p *pending) finish(x *Exchange) {
+	s, a := p.session, p.msg.attempts[p.attempt]
+	p.msg.thread.waiting--
+	s.task.open--
+	said := readAnswer(x)
+	at := p.at
+	for _, atom := range atoms([]turn{{role: RoleAgent, parts: firstChoice(said.parts)}}, x.Dialect == Gemini) {
+		at = s.grow(at, atom.hash, p.msg.thread, p.msg, p.attempt)
+		s.said[atom.hash] = true
+	}
+	if p.msg.thread.tip == p.at {
+		p.msg.thread.tip = at
+	}
+	if said.id != "" {
+		s.ends[strings.Clone(said.id)] = at
+	}
+	a.end(x, &said)
+	s.task.addArtifacts(p.msg, a)
+	s.tools.link(p.msg, a.Parts, x.Dialect)
+	p.msg.choose(p.attempt)
+	s.task.until(x.End)
+}
+
+// firstChoice leaves out other answers to the same request: a client goes on
+// with one.
+func firstChoice(parts []Part) []Part {
+	for i := range parts {
+		if parts[i].Metadata.Info.Choice > 0 {
+			return parts[:i]
+		}
+	}
+	return parts
+}
