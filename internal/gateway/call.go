@@ -30,12 +30,13 @@ const callTime = 30 * time.Second
 // Call makes one GET to an upstream for the host itself. It is no way around
 // anything: it has a service session of its own, for this upstream only, and
 // passes every gate, the log, injection and scrub like the request of an agent.
-// Its budget is one token, so it can read and never infer.
-func (g *Gateway) Call(ctx context.Context, upstream, target string) (answer CallAnswer, err error) {
+// Its budget is one token, so it can read and never infer. Of repositories it
+// reads those named.
+func (g *Gateway) Call(ctx context.Context, upstream, target string, repos ...string) (answer CallAnswer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	m, err := g.Mint(gatewayapi.MintRequest{
-		Scope: session.Scope{Service: true, Upstreams: []string{upstream}, Budget: session.Budget{Tokens: 1}},
+		Scope: session.Scope{Service: true, Upstreams: []string{upstream}, Repos: repos, Budget: session.Budget{Tokens: 1}},
 		TTL:   int64(2 * callTime / time.Second),
 	})
 	if err != nil {

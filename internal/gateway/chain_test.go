@@ -49,7 +49,7 @@ func TestGatesRunInTheDocumentedOrder(t *testing.T) {
 }
 
 func TestDenialsOfOperationsAreOneRowEach(t *testing.T) {
-	r := newRig(t, Limits{}, session.Scope{Upstreams: []string{"tool", "hub", "tracker", "listed"}, Repos: []string{"o/n"}, ProtectRefs: []string{"moeca/target"}})
+	r := newRig(t, Limits{}, session.Scope{Upstreams: []string{"tool", "hub", "tracker", "listed"}, Repos: []string{"o/n"}, ProtectRefs: []string{"moeca/target"}, Unattended: true})
 	github, jira, custom, base := upstream.KindGitHub, upstream.KindJira, upstream.KindCustom, r.stub.URL
 	r.define("hub", gatewayapi.ProviderPatch{Kind: &github, BaseURL: &base, GitURL: &base}, theKey)
 	r.define("tracker", gatewayapi.ProviderPatch{Kind: &jira, BaseURL: &base}, theKey)

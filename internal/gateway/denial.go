@@ -38,6 +38,9 @@ func (x *exchange) recordRefusal(d gate.Decision) error {
 		r = strangerRow(d.Gate, d.Reason, d.Status)
 	}
 	f, l := x.g.foldOf(r.Attribution.Session)
+	if x.live != nil { // also where it ended meanwhile: its end waits for this row
+		f, l = x.live.denials, x.live
+	}
 	if l != nil {
 		defer x.g.countDenial(l)
 	}

@@ -37,6 +37,7 @@ type Limits struct {
 	ConnectSeconds int64   `json:"connect_seconds,omitempty"`  // 10
 	IdleSeconds    int64   `json:"idle_seconds,omitempty"`     // 600 without a byte from the upstream
 	TotalSeconds   int64   `json:"total_seconds,omitempty"`    // 3,600 for a whole exchange
+	AskSeconds     int64   `json:"ask_seconds,omitempty"`      // 600 for a person to answer, before any other clock starts
 }
 
 // WithDefaults fills what is zero.
@@ -60,6 +61,7 @@ func (l Limits) WithDefaults() Limits {
 	def(&l.ConnectSeconds, 10)
 	def(&l.IdleSeconds, 600)
 	def(&l.TotalSeconds, 3600)
+	def(&l.AskSeconds, 600)
 	return l
 }
 
@@ -93,6 +95,8 @@ type Gateway struct {
 	ledger    *budget.Ledger
 	rate      *gate.Rate
 	chain     gate.Chain
+	second    gate.Chain // decides again after a person did
+	asks      *asks
 	transport http.RoundTripper
 	copies    copyBuffers
 	idle      func() // closes idle upstream connections
@@ -129,7 +133,8 @@ func New(o Options) *Gateway {
 		Tool:  gate.Bucket{PerSecond: g.limits.ToolPerSecond, Burst: g.limits.ToolBurst},
 	}
 	g.strangers = g.newFold(1)
-	g.chain = g.gates()
+	g.chain, g.asks = g.gates(), newAsks()
+	g.second = secondLook(g.chain)
 	return g
 }
 

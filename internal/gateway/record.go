@@ -30,6 +30,9 @@ func (x *exchange) row(kind audit.Kind) audit.Record {
 		Method: audit.Clip(x.r.Method, 16), BytesIn: int64(len(x.req.Body)), Model: x.spend.model,
 	}
 	r.Attribution, r.Actor = Attribution(x.session())
+	if x.asked != "" {
+		r.Attrs = append(r.Attrs, audit.Attr{Key: AttrAsked, Value: x.asked})
+	}
 	switch {
 	case x.req.Target != nil:
 		r.Target = x.req.Target.String()

@@ -26,6 +26,7 @@ type exchange struct {
 	release func() // gives back the memory of the body
 	served  *live  // counts it, from when the session was known
 	live    *live
+	asked   string // the ask it went through
 	spend   spend
 	intent  Row
 	awaited bool
@@ -71,6 +72,10 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	defer l.leave()
 	x.live = l
+	if d := x.consent(r.Context()); !d.Allowed {
+		x.refuse(d)
+		return
+	}
 	if d := (gate.Chain{reservation{x}}).Run(r.Context(), x.req); !d.Allowed {
 		x.refuse(d)
 		return

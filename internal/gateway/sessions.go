@@ -201,6 +201,7 @@ func (l *live) leave() { l.calls.Done() }
 func (g *Gateway) Close(ctx context.Context) {
 	g.mu.Lock()
 	g.closed = true
+	g.asks.close()
 	ids := make([]string, 0, len(g.lives))
 	for id := range g.lives {
 		ids = append(ids, id)

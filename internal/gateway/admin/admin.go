@@ -80,6 +80,8 @@ func New(o Options) http.Handler {
 	mux.HandleFunc("POST /v1/providers/{name}/test", s.test)
 	s.policyRoutes(mux)
 	s.budgetRoutes(mux)
+	s.askRoutes(mux)
+	mux.HandleFunc("GET /v1/providers/{name}/repository", s.repository)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.answers.refuse(w, r, http.StatusNotFound, "no-endpoint", "there is no such endpoint")
 	})

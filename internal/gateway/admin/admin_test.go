@@ -64,7 +64,7 @@ func newDesk(t *testing.T) *desk {
 	guard := netguard.New(netguard.Options{})
 	d.set, d.sessions = upstream.NewSet(guard, nil), session.NewTable(nil)
 	logger := slog.New(slog.DiscardHandler)
-	g := gateway.New(gateway.Options{Log: d.log, Sessions: d.sessions, Upstreams: d.set, Guard: guard, SocketGID: -1})
+	g := gateway.New(gateway.Options{Policies: d.policies, Log: d.log, Sessions: d.sessions, Upstreams: d.set, Guard: guard, SocketGID: -1})
 	t.Cleanup(func() { g.Close(context.Background()) })
 	d.h = New(Options{
 		Gateway: g, Log: d.log, Sessions: d.sessions, Upstreams: d.set, Policies: d.policies, TokenHash: sha256.Sum256([]byte("tok")), Logger: logger,

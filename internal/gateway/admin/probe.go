@@ -113,12 +113,12 @@ func (s *server) known(w http.ResponseWriter, r *http.Request) (upstream.Upstrea
 }
 
 // call records that the host asked, then asks.
-func (s *server) call(w http.ResponseWriter, r *http.Request, u upstream.Upstream, action, target string) (gateway.CallAnswer, gatewayapi.TestResult, bool) {
+func (s *server) call(w http.ResponseWriter, r *http.Request, u upstream.Upstream, action, target string, repos ...string) (gateway.CallAnswer, gatewayapi.TestResult, bool) {
 	if err := record(r.Context(), s.o.Log, action, u.Name, audit.Attribution{}, struct{}{}); err != nil {
 		s.answers.logDown(w, err)
 		return gateway.CallAnswer{}, gatewayapi.TestResult{}, false
 	}
-	answer, err := s.o.Gateway.Call(context.WithoutCancel(r.Context()), u.Name, target)
+	answer, err := s.o.Gateway.Call(context.WithoutCancel(r.Context()), u.Name, target, repos...)
 	if err != nil {
 		s.fail(w, r, err)
 		return gateway.CallAnswer{}, gatewayapi.TestResult{}, false

@@ -52,6 +52,7 @@ type Request struct {
 	Policy     gatewayapi.Policy  // of the upstream
 	Operations []policy.Operation // what the request would do, all of it
 	Warnings   []string           // operations that pass and are noted
+	Asks       []Asking           // operations a person is asked about before they pass
 }
 
 // Decision is the answer of a gate. The zero value denies.

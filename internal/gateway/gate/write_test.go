@@ -194,7 +194,9 @@ func TestForbidden(t *testing.T) {
 		"nothing is forbidden":           {comment(), rules(), "", false},
 		"blocked by name":                {comment(), rules(gatewayapi.ForbiddenRule{OperationRule: byName, Effect: "block"}), ReasonForbidden, false},
 		"blocked by path":                {comment(), rules(gatewayapi.ForbiddenRule{OperationRule: byPath, Effect: "block"}), ReasonForbidden, false},
-		"asked":                          {comment(), rules(gatewayapi.ForbiddenRule{OperationRule: byName, Effect: "ask"}), ReasonAsk, false},
+		"asked, and nobody attends":      {of(comment(), func(s *session.Scope) { s.Unattended = true }), rules(gatewayapi.ForbiddenRule{OperationRule: byName, Effect: "ask"}), ReasonAsk, false},
+		"asked by the host itself":       {of(comment(), func(s *session.Scope) { s.Service = true }), rules(gatewayapi.ForbiddenRule{OperationRule: byName, Effect: "ask"}), ReasonAsk, false},
+		"asked and blocked":              {comment(), rules(gatewayapi.ForbiddenRule{OperationRule: byName, Effect: "ask"}, gatewayapi.ForbiddenRule{OperationRule: byPath, Effect: "block"}), ReasonForbidden, false},
 		"warned":                         {comment(), rules(gatewayapi.ForbiddenRule{OperationRule: byName, Effect: "warn"}), "", true},
 		"warned first, blocked second":   {comment(), rules(gatewayapi.ForbiddenRule{OperationRule: byName, Effect: "warn"}, gatewayapi.ForbiddenRule{OperationRule: byPath, Effect: "block"}), ReasonForbidden, false},
 		"blocked first, warned second":   {comment(), rules(gatewayapi.ForbiddenRule{OperationRule: byName, Effect: "block"}, gatewayapi.ForbiddenRule{OperationRule: byPath, Effect: "warn"}), ReasonForbidden, false},
@@ -209,6 +211,25 @@ func TestForbidden(t *testing.T) {
 		if slices.Contains(c.r.Warnings, "github.comment") != c.warns {
 			t.Errorf("%s: warnings %v", name, c.r.Warnings)
 		}
+	}
+}
+
+func of(r *Request, edit func(*session.Scope)) *Request {
+	edit(&r.Session.Scope)
+	return r
+}
+
+// An operation that a person is asked about passes the gate with a note, without
+// which the gateway would not hold it.
+func TestForbiddenNotesWhatIsAsked(t *testing.T) {
+	byName, byPath := gatewayapi.OperationRule{Operation: "github.comment"}, gatewayapi.OperationRule{Method: "POST", Path: "/repos/**"}
+	r := judged("github", "POST", "/repos/o/n/issues/1/comments", `{"body":"b"}`)
+	d := authorize(gatewayapi.Policy{Forbidden: []gatewayapi.ForbiddenRule{
+		{OperationRule: byPath, Effect: "warn"}, {OperationRule: byName, Effect: "ask"}, {OperationRule: byPath, Effect: "ask"},
+	}}).Run(t.Context(), r)
+	expect(t, "attended", d, "")
+	if !slices.Equal(r.Asks, []Asking{{"github.comment", byName}}) || len(r.Warnings) != 0 {
+		t.Errorf("asks %+v, warnings %v", r.Asks, r.Warnings)
 	}
 }
 

@@ -32,7 +32,7 @@ type OperationRule struct {
 // Effects of a forbidden operation.
 const (
 	EffectBlock = "block" // refused
-	EffectAsk   = "ask"   // refused until a person permits the operation by removing the rule
+	EffectAsk   = "ask"   // held until a person answers; refused where nobody is there to do so
 	EffectWarn  = "warn"  // passes, and its row carries a warning
 )
 
