@@ -231,6 +231,12 @@ async function tour(page: Page, theme: 'light' | 'dark', language: string): Prom
   await page.getByRole('complementary').locator('dd').first().waitFor()
   await look('audit')
   await links.nth(2).click()
-  await page.getByRole('heading', { level: 2 }).nth(2).waitFor()
-  await look('settings')
+  const panels = page.getByRole('main').getByRole('navigation').getByRole('link')
+  await panels.first().waitFor()
+  for (const [at, panel] of (await panels.all()).entries()) {
+    await panel.click()
+    await page.getByRole('main').getByRole('heading', { level: 2 }).first().waitFor()
+    await page.locator('[data-loading]').first().waitFor({ state: 'detached' })
+    await look(`settings-${at}`)
+  }
 }

@@ -52,7 +52,11 @@ function Driver({ status }: { status: HostStatus }) {
   const { t } = useTranslation()
   if (status.driver === '' || status.driver === 'none') {
     return (
-      <Link to="/settings" className="text-red hover:underline">
+      <Link
+        to="/settings/$panel"
+        params={{ panel: 'machine' }}
+        className="text-red hover:underline"
+      >
         {t('strip.noDriver')}
       </Link>
     )

@@ -3,6 +3,7 @@ import {
   createRoute,
   createRouter,
   lazyRouteComponent,
+  redirect,
 } from '@tanstack/react-router'
 import { type Tab, tabs } from '@/features/task/tabs'
 import { withWords } from '@/i18n'
@@ -66,8 +67,29 @@ const settings = createRoute({
   component: lazyRouteComponent(() => withWords(import('@/pages/SettingsPage')), 'SettingsPage'),
 })
 
+const settingsHome = createRoute({
+  getParentRoute: () => settings,
+  path: '/',
+  beforeLoad: () => {
+    throw redirect({ to: '/settings/$panel', params: { panel: 'providers' }, replace: true })
+  },
+})
+
+const settingsPanel = createRoute({
+  getParentRoute: () => settings,
+  path: '/$panel',
+  component: lazyRouteComponent(
+    () => withWords(import('@/pages/SettingsPanelPage')),
+    'SettingsPanelPage',
+  ),
+})
+
 export const router = createRouter({
-  routeTree: root.addChildren([board.addChildren([home, task]), audit, settings]),
+  routeTree: root.addChildren([
+    board.addChildren([home, task]),
+    audit,
+    settings.addChildren([settingsHome, settingsPanel]),
+  ]),
   defaultErrorComponent: CrashPage,
   defaultPreload: 'intent',
 })

@@ -42,6 +42,7 @@ export const en = {
     lostSince:
       'What you see is from {{time}} and may be old. Nothing can be changed until it answers; this window connects again by itself. If it was stopped, start it in a terminal:',
     lastContact: 'last contact {{time}}',
+    keep: 'Keep',
   },
   theme: { label: 'Theme', system: 'System', dark: 'Dark', light: 'Light' },
   language: { label: 'Language' },

@@ -145,6 +145,10 @@ function routesOf(state: State): [string, RegExp, Handler][] {
     ['GET', /^\/api\/audit\/(\d+)$/, ([seq]) => state.audit[Number(seq) - 1]],
     ['GET', /^\/api\/audit\/(\d+)\/bodies$/, bodies],
     ['POST', /^\/api\/audit\/verify$/, () => verify(state)],
+    ['GET', /^\/api\/budgets$/, () => state.budgets],
+    ['PUT', /^\/api\/budgets$/, (_p, body) => state.setBudget(body as never)],
+    ['GET', /^\/api\/prices$/, () => ({ prices: state.prices })],
+    ['GET', /^\/api\/local-servers$/, () => []],
     ['GET', /^\/api\/providers$/, () => state.providers],
     ['PUT', /^\/api\/providers\/([^/]+)\/secret$/, ([name]) => setSecret(state, name ?? '')],
   ]

@@ -16,6 +16,17 @@ export class State {
   ci = new Map<string, Wire['CI']>()
   approvals = new Map<string, Wire['Approval']>()
   providers: Wire['Provider'][] = [provider('demo', true), provider('anthropic', false)]
+  budgets: Wire['BudgetState'][] = [budget('day', ''), budget('provider', 'anthropic')]
+  prices: Wire['Price'][] = [
+    {
+      kind: 'anthropic',
+      model: 'large-1',
+      input: '3',
+      output: '15',
+      source: 'https://models.example/prices',
+      read: '2026-01-31',
+    },
+  ]
   listeners = new Set<(change: Wire['Change']) => void>()
   diffs = new Map<string, Wire['Set']>()
   /** Where every target stands; another name moves them all. */
@@ -53,6 +64,14 @@ export class State {
       ...over,
     })
     return seq
+  }
+
+  setBudget({ scope, id = '', budget: limit }: Wire['BudgetPut']): Wire['BudgetState'][] {
+    const found = this.budgets.find((one) => one.scope === scope && (one.id ?? '') === id)
+    const row = found ?? budget(scope, id)
+    if (found === undefined) this.budgets.push(row)
+    row.limit = limit
+    return this.budgets
   }
 
   moveTarget(): void {
@@ -104,6 +123,17 @@ export class State {
       log_head: this.audit.at(-1)?.hash ?? '',
       truncated: [],
     }
+  }
+}
+
+function budget(scope: string, id: string): Wire['BudgetState'] {
+  return {
+    scope,
+    ...(id === '' ? {} : { id }),
+    day: '2030-01-01',
+    limit: { tokens: 3_000_000 },
+    spent: { tokens: 2_400_000, cost_nano: 7_250_000_000 },
+    reserved: { tokens: 120_000 },
   }
 }
 

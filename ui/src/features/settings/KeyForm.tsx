@@ -3,6 +3,7 @@ import { useTranslation } from 'react-i18next'
 import { type Provider, useSetSecret } from '@/api/providers'
 import { Button } from '@/components/Button'
 import { ErrorNote } from '@/components/State'
+import { Sure } from '@/components/Sure'
 import { useToasts } from '@/store/toasts'
 
 /** How a key is written that consists of parts; the same in every language. */
@@ -41,7 +42,7 @@ export function KeyForm({ provider }: { provider: Provider }) {
         if (value !== '') send(value)
       }}
     >
-      <div className="flex items-center gap-2">
+      <div className="flex flex-wrap items-center gap-2">
         <label htmlFor={id} className="sr-only">
           {t('settings.key', { name })}
         </label>
@@ -54,13 +55,17 @@ export function KeyForm({ provider }: { provider: Provider }) {
           placeholder={keyForms[provider.kind] ?? t('settings.key', { name })}
           className="h-7 w-80 rounded-md border border-line-strong bg-inset px-2 font-mono text-base"
         />
-        <Button type="submit" disabled={set.isPending}>
+        <Button type="submit" changes disabled={set.isPending}>
           {provider.hasSecret ? t('settings.replaceKey') : t('settings.setKey')}
         </Button>
         {provider.hasSecret ? (
-          <Button look="ghost" disabled={set.isPending} onClick={() => send('')}>
-            {t('settings.clearKey')}
-          </Button>
+          <Sure
+            size="normal"
+            label={t('settings.clearKey')}
+            question={t('settings.clearAsk')}
+            busy={set.isPending}
+            onYes={() => send('')}
+          />
         ) : null}
       </div>
       {set.error === null ? null : <ErrorNote error={set.error} />}

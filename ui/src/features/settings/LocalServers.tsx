@@ -30,6 +30,7 @@ function Offer({ server }: { server: LocalServer }) {
           {t('settings.localOffer', { name })} <code className="font-mono text-sm">{baseUrl}</code>
         </span>
         <Button
+          changes
           disabled={put.isPending}
           onClick={() =>
             put.mutate({

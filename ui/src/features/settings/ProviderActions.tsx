@@ -10,6 +10,7 @@ import { Button } from '@/components/Button'
 import { Chip } from '@/components/Chip'
 import { Safe } from '@/components/Safe'
 import { ErrorNote } from '@/components/State'
+import { Sure } from '@/components/Sure'
 import { useDialogs } from '@/store/dialogs'
 import { useToasts } from '@/store/toasts'
 
@@ -35,30 +36,28 @@ export function ProviderActions({ provider }: { provider: Provider }) {
   return (
     <div className="flex flex-col gap-2">
       <div className="flex flex-wrap items-center gap-2">
-        <Button size="small" disabled={test.isPending} onClick={() => test.mutate(name)}>
+        <Button size="small" changes disabled={test.isPending} onClick={() => test.mutate(name)}>
           {t(test.isPending ? 'settings.testing' : 'settings.test')}
         </Button>
         {model && !provider.scripted ? (
-          <Button size="small" disabled={models.isPending} onClick={fetchModels}>
+          <Button size="small" changes disabled={models.isPending} onClick={fetchModels}>
             {t('settings.askModels')}
           </Button>
         ) : null}
         {provider.scripted ? null : (
-          <Button size="small" look="ghost" onClick={() => open({ kind: 'provider', name })}>
+          <Button size="small" changes onClick={() => open({ kind: 'provider', name })}>
             {t('settings.edit')}
           </Button>
         )}
         {provider.builtIn ? null : (
-          <Button
-            size="small"
-            look="ghost"
-            disabled={remove.isPending}
-            onClick={() =>
+          <Sure
+            label={t('settings.remove', { name })}
+            question={t('settings.removeAsk')}
+            busy={remove.isPending}
+            onYes={() =>
               remove.mutate(name, { onSuccess: () => toast(t('settings.removed', { name })) })
             }
-          >
-            {t('settings.remove', { name })}
-          </Button>
+          />
         )}
       </div>
       {test.data === undefined ? null : (

@@ -71,7 +71,12 @@ export function ProviderDialog({ provider, onClose }: Props) {
         </div>
         <div className="flex justify-end gap-2 border-t border-line px-4 py-3">
           <Button onClick={onClose}>{t('common.cancel')}</Button>
-          <Button type="submit" look="solid" disabled={put.isPending || form.name.trim() === ''}>
+          <Button
+            type="submit"
+            look="solid"
+            changes
+            disabled={put.isPending || form.name.trim() === ''}
+          >
             {t(provider === null ? 'common.add' : 'common.save')}
           </Button>
         </div>

@@ -1,0 +1,79 @@
+import { parseCount, parseUSD, writeUSD } from './money'
+
+/** Tokens and 1e-9 USD, spent or reserved. */
+type Amount = { tokens: number; cost: number }
+
+/** How much may be spent: null is no limit of that kind, 0 is nothing at all. */
+export type Limit = { tokens: number | null; cost: number | null }
+
+export const noLimit: Limit = { tokens: null, cost: null }
+
+export type BudgetScope = 'day' | 'provider' | 'run' | 'task'
+
+export type Budget = {
+  scope: BudgetScope
+  /** Of a run, a task, a provider; empty for the day. */
+  id: string
+  day: string
+  limit: Limit
+  spent: Amount
+  reserved: Amount
+}
+
+export type Level = 'open' | 'ok' | 'near' | 'over'
+
+/** How far a limit is used up: two parts in percent of it, and what that means. */
+export type Fill = { spent: number; reserved: number; level: Level }
+
+const near = 80
+
+export function fillOf(limit: number | null, spent: number, reserved: number): Fill {
+  if (limit === null) return { spent: 0, reserved: 0, level: 'open' }
+  if (limit === 0) return { spent: 100, reserved: 0, level: 'over' }
+  const percent = (value: number) => Math.min(100, (value / limit) * 100)
+  const all = spent + reserved
+  const level = all >= limit ? 'over' : (all / limit) * 100 >= near ? 'near' : 'ok'
+  return { spent: percent(spent), reserved: percent(all) - percent(spent), level }
+}
+
+/** What a form holds, as typed. */
+export type LimitText = { tokens: string; usd: string }
+
+export function textOf(limit: Limit): LimitText {
+  return {
+    tokens: limit.tokens === null ? '' : String(limit.tokens),
+    usd: limit.cost === null ? '' : writeUSD(limit.cost),
+  }
+}
+
+export type LimitRead = { limit: Limit; wrong: { tokens: boolean; usd: boolean } }
+
+/** Empty is no limit; whatever is no amount is wrong, never a guess. */
+export function readLimit(text: LimitText): LimitRead {
+  const tokens = text.tokens.trim() === '' ? null : parseCount(text.tokens)
+  const cost = text.usd.trim() === '' ? null : parseUSD(text.usd)
+  return {
+    limit: { tokens, cost },
+    wrong: {
+      tokens: tokens === null && text.tokens.trim() !== '',
+      usd: cost === null && text.usd.trim() !== '',
+    },
+  }
+}
+
+/**
+ * The wire says 0 for no limit and a negative number for nothing at all, and
+ * what is nothing in one kind is nothing in both.
+ */
+export function wireLimit({ tokens, cost }: Limit): { tokens: number; cost_nano: number } {
+  if (tokens === 0 || cost === 0) return { tokens: -1, cost_nano: -1 }
+  return { tokens: tokens ?? 0, cost_nano: cost ?? 0 }
+}
+
+export function limitOf(
+  wire: { tokens?: number | undefined; cost_nano?: number | undefined } | undefined | null,
+): Limit {
+  const read = (value: number | undefined) =>
+    value === undefined || value === 0 ? null : Math.max(0, value)
+  return { tokens: read(wire?.tokens), cost: read(wire?.cost_nano) }
+}
