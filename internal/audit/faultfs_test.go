@@ -46,7 +46,7 @@ func (f *faultFS) step(op, name string, err error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	count, failAt := &f.steps, f.failAt
-	if base := filepath.Base(name); strings.HasPrefix(base, "checkpoint") || strings.HasPrefix(name, filepath.Join(f.root, "audit", tileDir)) {
+	if base := filepath.Base(name); strings.HasPrefix(base, "checkpoint") || strings.HasPrefix(name, filepath.Join(f.root, "audit", treeDir)) {
 		count, failAt = &f.noted, f.failOn
 	}
 	*count++

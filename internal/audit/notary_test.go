@@ -62,13 +62,7 @@ func checkCheckpointOf(t testing.TB, dir string, c Checkpoint) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := os.ReadFile(filepath.Join(dir, torchwood.TilePath(tile)))
-		if errors.Is(err, fs.ErrNotExist) && tile.W < tileWidth {
-			full := tile
-			full.W = tileWidth
-			got, err = os.ReadFile(filepath.Join(dir, torchwood.TilePath(full)))
-			got = got[:min(len(got), tile.W*HashSize)]
-		}
+		got, err := treeFiles{t.Context(), dir}.tile(tile)
 		if err != nil || !bytes.Equal(got, want) {
 			t.Fatalf("tile %s: %v", torchwood.TilePath(tile), err)
 		}
@@ -196,9 +190,9 @@ func TestTroubleOfTheNotaryIsNotTheLogs(t *testing.T) {
 	}
 }
 
-// TestTilesAreMadeAgain removes and damages tiles of a log that was closed, one
-// file at a time and all at once.
-func TestTilesAreMadeAgain(t *testing.T) {
+// TestTreeIsMadeAgain removes, cuts and damages the files of the tree of a log
+// that was closed.
+func TestTreeIsMadeAgain(t *testing.T) {
 	dir := t.TempDir()
 	l := mustOpenLog(t, dir, Options{FS: unsyncedFS{}, SegmentBytes: 30_000})
 	for i := range 900 {
@@ -207,56 +201,35 @@ func TestTilesAreMadeAgain(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	check := func(what string) {
-		t.Helper()
-		l := mustOpenLog(t, dir, Options{FS: unsyncedFS{}})
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
+	for what, damage := range map[string]func(level string) error{
+		"nothing":         func(string) error { return nil },
+		"a level lost":    os.Remove,
+		"a level emptied": func(name string) error { return os.Truncate(name, 0) },
+		"all lost":        func(name string) error { return os.RemoveAll(filepath.Dir(name)) },
+		"a bit turned":    func(name string) error { return changeFile(name, func(b []byte) []byte { b[70] ^= 1; return b }) },
+		"an end lost":     func(name string) error { return changeFile(name, func(b []byte) []byte { return b[:len(b)-33] }) },
+		"its end torn":    func(name string) error { return changeFile(name, func(b []byte) []byte { return append(b, 1, 2, 3) }) },
+	} {
+		for level := range 2 {
+			if err := damage(treePath(dir, level)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				t.Fatal(err)
+			}
+			if err := mustOpenLog(t, dir, Options{FS: unsyncedFS{}}).Close(); err != nil {
+				t.Fatal(err)
+			}
+			c, _, err := ReadCheckpoint(dir)
+			if err != nil {
+				t.Fatalf("%s: %v", what, err)
+			}
+			checkCheckpointOf(t, dir, c)
 		}
-		c, _, err := ReadCheckpoint(dir)
-		if err != nil {
-			t.Fatalf("%s: %v", what, err)
-		}
-		checkCheckpointOf(t, dir, c)
-	}
-	check("nothing")
-	for _, name := range tileFiles(t, dir) {
-		path := filepath.Join(dir, name)
-		b, err := os.ReadFile(path)
-		if errors.Is(err, os.ErrNotExist) {
-			continue // of a checkpoint before
-		}
-		b[len(b)/2] ^= 1
-		if err := errors.Join(err, os.WriteFile(path, b, 0o600)); err != nil {
-			t.Fatal(err)
-		}
-		check(name + " damaged")
-		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-			t.Fatal(err)
-		}
-		check(name + " removed")
-	}
-	if err := os.RemoveAll(filepath.Join(dir, tileDir)); err != nil {
-		t.Fatal(err)
-	}
-	check("no tiles")
-	if n := len(tileFiles(t, dir)); n > 7+2 {
-		t.Errorf("%d tiles are left", n)
 	}
 }
 
-// tileFiles lists what lies below tile, with slashes.
-func tileFiles(t testing.TB, dir string) []string {
-	t.Helper()
-	var names []string
-	err := fs.WalkDir(os.DirFS(dir), tileDir, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
-			names = append(names, path)
-		}
-		return err
-	})
+func changeFile(name string, change func([]byte) []byte) error {
+	b, err := os.ReadFile(name)
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
-	return names
+	return os.WriteFile(name, change(b), 0o600)
 }

@@ -117,6 +117,7 @@ func (l *Log) load() (*found, error) {
 	if f.survey, err = newSurvey(l.o.FS, l.dir); err != nil {
 		return nil, err
 	}
+	defer f.survey.check.close()
 	nums := numbered(entries, segmentName)
 	for i, num := range nums {
 		if num != int64(i)+1 {
@@ -138,7 +139,7 @@ func (l *Log) load() (*found, error) {
 			return nil, err
 		}
 	}
-	if err := f.survey.check(l.chain.seq, l.id); err != nil {
+	if err := f.survey.ends(l.chain.seq, l.id); err != nil {
 		return nil, err
 	}
 	if err := l.dropUnborn(unborn, f); err != nil {
@@ -223,7 +224,7 @@ func (l *Log) loadSegment(t *tail, isLast bool, f *found) error {
 			if err := l.checkTorn(t, frames.off); err != nil {
 				return err
 			}
-			if err := f.survey.check(l.chain.seq, l.id); err != nil {
+			if err := f.survey.ends(l.chain.seq, l.id); err != nil {
 				return err
 			}
 			return l.cut(t, frames.off, f)

@@ -1,17 +1,14 @@
 package audit
 
 import (
-	"bytes"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"path/filepath"
-	"slices"
 
 	"golang.org/x/mod/sumdb/note"
-	"golang.org/x/mod/sumdb/tlog"
 )
 
 // errNoKey: a new key would be a new log for everyone who holds a checkpoint.
@@ -31,32 +28,44 @@ type survey struct {
 	wrong  error // what is wrong with the checkpoint itself
 
 	tree    tiler
-	edge    []savedTile // tiles beside the full ones that signed needs
-	mend    *tiler      // the tree before the first tile that is missing or wrong
-	differs int64       // first row of which a tile says something else
+	check   treeCheck
+	mend    *tiler // the tree of which the files hold everything; nil when that is all of it
+	differs int64  // first row of which the tree says something else
 }
 
 func newSurvey(fsys FS, dir string) (*survey, error) {
 	s := &survey{dir: dir, fs: fsys}
-	s.tree.full = s.compare
-	key, err := s.read(keyFile, maxCheckpoint)
+	if err := s.readNotes(); err != nil {
+		return nil, err
+	}
+	err := s.check.open(func(level int) (sizedFile, error) { return fsys.Open(treePath(dir, level)) })
+	if err != nil {
+		return nil, errors.Join(err, s.check.close())
+	}
+	s.tree.carry = s.compare
+	return s, nil
+}
+
+// readNotes reads key, vkey and checkpoint.
+func (s *survey) readNotes() error {
+	key, err := s.read(keyFile)
 	if err == nil && key != nil {
 		s.signer, err = parseSigner(key)
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	vkey, err := s.read(VkeyFile, maxCheckpoint)
+	vkey, err := s.read(VkeyFile)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	text, err := s.read(CheckpointFile, maxCheckpoint)
+	text, err := s.read(CheckpointFile)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	switch {
 	case vkey != nil && key == nil:
-		return nil, errNoKey
+		return errNoKey
 	case vkey != nil && text == nil:
 		s.wrong = errNoCheckpoint
 	case vkey != nil:
@@ -70,12 +79,12 @@ func newSurvey(fsys FS, dir string) (*survey, error) {
 			s.wrong = s.signed.verify(s.signer.vkey)
 		}
 	}
-	return s, nil
+	return nil
 }
 
-// read returns the content of a file, nil when there is none.
-func (s *survey) read(name string, limit int64) ([]byte, error) {
-	f, err := s.fs.Open(filepath.Join(s.dir, filepath.FromSlash(name)))
+// read returns the content of a small file, nil when there is none.
+func (s *survey) read(name string) ([]byte, error) {
+	f, err := s.fs.Open(filepath.Join(s.dir, name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -83,89 +92,44 @@ func (s *survey) read(name string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	size, err := f.Size()
-	b := make([]byte, min(size, limit+1))
+	b := make([]byte, min(size, maxCheckpoint+1))
 	if err == nil && len(b) > 0 {
 		_, err = f.ReadAt(b, 0)
-	}
-	if err == io.EOF { // it became shorter meanwhile
-		err = nil
 	}
 	return b, errors.Join(err, f.Close())
 }
 
-// compare looks at a tile that the rows have filled.
-func (s *survey) compare(tile tlog.Tile, hashes []Hash) error {
+// compare holds a hash of the tree against the files.
+func (s *survey) compare(level int, h Hash) error {
 	if s.mend != nil {
 		return nil
 	}
-	on, err := s.read(tileName(tile), tileWidth*HashSize)
-	if err != nil {
+	same, err := s.check.next(level, h)
+	if err != nil || same {
 		return err
 	}
-	want := appendHashes(nil, hashes)
-	if bytes.Equal(on, want) {
-		return nil
+	s.mend = new(tiler) // everything is made again
+	if level == 0 && s.differs == 0 {
+		s.differs = s.tree.size + 1
 	}
-	mend := tiler{}
-	if tile.L == 0 {
-		mend = s.tree.clone()
-		mend.size -= tileWidth
-		mend.levels[0] = mend.levels[0][:0]
-	}
-	s.mend = &mend
-	s.noteDifference(tile, on, want)
 	return nil
-}
-
-// noteDifference remembers the first row of which the leaf hash on the disk is
-// another than that of the row.
-func (s *survey) noteDifference(tile tlog.Tile, on, want []byte) {
-	if tile.L > 0 || s.differs != 0 || len(on) != len(want) {
-		return
-	}
-	if i := firstDifference(on, want); i >= 0 {
-		s.differs = firstRow(tile, i/HashSize)
-	}
-}
-
-// firstDifference is the index of the first byte that differs, or at which one
-// of them ends; -1 when they are the same.
-func firstDifference(a, b []byte) int {
-	for i := range min(len(a), len(b)) {
-		if a[i] != b[i] {
-			return i
-		}
-	}
-	if len(a) == len(b) {
-		return -1
-	}
-	return min(len(a), len(b))
 }
 
 // row takes the hash of the next row.
 func (s *survey) row(h Hash) error {
+	if s.mend == nil && s.tree.size == s.check.whole() {
+		whole := s.tree.clone()
+		s.mend = &whole
+	}
+	if err := s.compare(0, h); err != nil {
+		return err
+	}
 	if err := s.tree.add(h); err != nil {
 		return err
 	}
-	if s.wrong != nil || s.tree.size != s.signed.Size {
+	if s.wrong != nil || s.tree.size != s.signed.Size || s.tree.root() == s.signed.Root {
 		return nil
 	}
-	for tile, hashes := range s.tree.edge {
-		want := appendHashes(nil, hashes)
-		s.edge = append(s.edge, savedTile{tile, want})
-		on, err := s.read(tileName(tile), tileWidth*HashSize)
-		if err != nil {
-			return err
-		}
-		s.noteDifference(tile, on, want)
-	}
-	if s.tree.root() == s.signed.Root {
-		return nil
-	}
-	return s.rewritten()
-}
-
-func (s *survey) rewritten() error {
 	if s.differs != 0 {
 		return &BrokenError{Seq: s.differs, File: CheckpointFile, Cause: damage("is not the row that the last checkpoint signed: the log was rewritten")}
 	}
@@ -173,14 +137,16 @@ func (s *survey) rewritten() error {
 		"the rows up to it are not those that the last checkpoint signed: the log was rewritten at or before it")}
 }
 
-// check holds what is known against a log that ends, or is to be cut, at row
+// ends holds what is known against a log that ends, or is to be cut, at row
 // last.
-func (s *survey) check(last int64, id logID) error {
+func (s *survey) ends(last int64, id logID) error {
 	cause := s.wrong
 	switch {
 	case cause != nil:
 	case s.signed.Size > last:
 		cause = fmt.Errorf("the log ends at row %d and the last checkpoint signed %d rows: rows were cut off", last, s.signed.Size)
+	case s.check.have[0] > last && s.vkey != "":
+		cause = fmt.Errorf("the log ends at row %d and its tree has %d: rows were cut off", last, s.check.have[0])
 	case last > 0 && s.signer.Signer != nil && s.signer.Name() != id.origin():
 		cause = damage("it is that of another log")
 	}
@@ -190,35 +156,25 @@ func (s *survey) check(last int64, id logID) error {
 	return nil
 }
 
-// settleTree makes again what tiles are missing or wrong, gives a log its key,
+// settleTree makes again what the files of the tree lack, gives a log its key,
 // and starts the notary. Called by Open before the first row is queued.
 func (l *Log) settleTree(s *survey) error {
-	if s.mend != nil {
-		if err := l.mendTiles(*s.mend); err != nil {
-			return fmt.Errorf("make tiles again: %w", err)
-		}
-	}
-	for _, t := range s.edge {
-		on, err := s.read(tileName(t.tile), tileWidth*HashSize)
-		if err == nil && !bytes.Equal(on, t.data) {
-			err = saveTile(l.o.FS, l.dir, t)
-		}
-		if err != nil {
-			return err
+	l.notary = notary{dir: l.dir, fs: l.o.FS, logger: l.o.Logger, pace: signPace}
+	if s.mend == nil {
+		l.notary.follows(s.tree)
+	} else {
+		l.notary.follows(*s.mend)
+		if err := l.mendTree(s.mend.size); err != nil {
+			return errors.Join(fmt.Errorf("make the tree again: %w", err), l.notary.closeFiles())
 		}
 	}
 	if s.vkey == "" {
 		if err := s.makeKey(l.id); err != nil {
-			return fmt.Errorf("make signing key: %w", err)
+			return errors.Join(fmt.Errorf("make signing key: %w", err), l.notary.closeFiles())
 		}
 	}
-	s.sweep()
-	l.notary = notary{dir: l.dir, fs: l.o.FS, signer: s.signer, logger: l.o.Logger, pace: signPace}
-	partial := make(map[int]tlog.Tile)
-	for _, t := range s.edge {
-		partial[t.tile.L] = t.tile
-	}
-	l.notary.start(s.tree, s.signed, partial)
+	l.notary.signer, l.notary.signed = s.signer, s.signed
+	l.notary.start()
 	return nil
 }
 
@@ -255,31 +211,28 @@ func (s *survey) makeKey(id logID) error {
 
 // replace writes a file whose content and name are durable before it returns.
 func (s *survey) replace(name, content string) error {
-	if err := replaceFile(s.fs, filepath.Join(s.dir, name), []byte(content), true); err != nil {
+	if err := replaceFile(s.fs, filepath.Join(s.dir, name), []byte(content)); err != nil {
 		return err
 	}
 	return s.fs.SyncDir(s.dir)
 }
 
-// mendTiles writes every tile from tree on, with the rows behind it.
-func (l *Log) mendTiles(tree tiler) error {
-	tree.full = func(tile tlog.Tile, hashes []Hash) error {
-		return saveTile(l.o.FS, l.dir, savedTile{tile, appendHashes(nil, hashes)})
-	}
-	for num := l.segment.num; num > 0; num-- {
+// mendTree adds the rows behind row from to the notary's tree and writes it.
+func (l *Log) mendTree(from int64) error {
+	num := l.segment.num
+	for ; num > 1; num-- {
 		h, err := l.segmentHeader(num)
 		if err != nil {
 			return err
 		}
-		if num > 1 && h.first > tree.size+1 {
-			continue // the rows begin in an earlier segment
+		if h.first <= from+1 {
+			break // the rows before it are in the tree
 		}
-		for ; num <= l.segment.num; num++ {
-			if err := l.addRows(num, &tree); err != nil {
-				return err
-			}
+	}
+	for ; num <= l.segment.num; num++ {
+		if err := l.addRows(num, from); err != nil {
+			return err
 		}
-		return nil
 	}
 	return nil
 }
@@ -293,8 +246,8 @@ func (l *Log) segmentHeader(num int64) (header, error) {
 	return h, errors.Join(err, f.Close())
 }
 
-// addRows adds the rows of a segment that are not in tree yet.
-func (l *Log) addRows(num int64, tree *tiler) error {
+// addRows adds the rows of a segment that are behind row from.
+func (l *Log) addRows(num, from int64) error {
 	f, err := l.o.FS.Open(filepath.Join(l.dir, segmentName(num)))
 	if err != nil {
 		return err
@@ -305,50 +258,24 @@ func (l *Log) addRows(num int64, tree *tiler) error {
 		return err
 	}
 	frames := newFrameReader(f, l.id, segmentHeader)
+	var leaves []Hash
 	for seq := h.first; ; seq++ {
 		fr, err := frames.next()
+		if err != nil && err != io.EOF {
+			return err
+		}
+		if err == nil && seq > from {
+			leaves = append(leaves, fr.hash())
+		}
+		if err == io.EOF || len(leaves) == 4*tileWidth {
+			l.notary.add(leaves)
+			if err := l.notary.saveTree(); err != nil {
+				return err
+			}
+			leaves = leaves[:0]
+		}
 		if err == io.EOF {
 			return nil
 		}
-		if err != nil {
-			return err
-		}
-		if seq > tree.size {
-			if err := tree.add(fr.hash()); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-// sweep removes tiles that a crash left behind: those which an earlier
-// checkpoint needed and files that were being written. What cannot be removed
-// does no harm.
-func (s *survey) sweep() {
-	keep := make(map[string]bool)
-	for _, t := range s.edge {
-		keep[tileName(t.tile)] = true
-	}
-	for level := range s.tree.levels {
-		n := s.signed.Size >> (tileHeight * (level + 1))
-		for _, n := range []int64{n - 1, n} {
-			if n >= 0 {
-				s.sweepPartials(tlog.Tile{H: tileHeight, L: level, N: n, W: 1}, keep)
-			}
-		}
-	}
-}
-
-func (s *survey) sweepPartials(tile tlog.Tile, keep map[string]bool) {
-	dir := filepath.Dir(tilePath(s.dir, tile))
-	entries, _ := s.fs.ReadDir(dir)
-	left := slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return keep[filepath.ToSlash(filepath.Dir(tileName(tile)))+"/"+e.Name()] })
-	for _, e := range entries {
-		if !keep[filepath.ToSlash(filepath.Dir(tileName(tile)))+"/"+e.Name()] {
-			_ = s.fs.Remove(filepath.Join(dir, e.Name()))
-		}
-	}
-	if !left && len(entries) > 0 {
-		_ = s.fs.Remove(dir)
 	}
 }

@@ -3,7 +3,6 @@ package audit
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"fmt"
 	"testing"
 
 	"filippo.io/torchwood"
@@ -32,15 +31,18 @@ func (s *storedTree) add(t testing.TB, n int64, h Hash) {
 	*s = append(*s, more...)
 }
 
-// TestTreeIsThatOfOthers compares root and tiles with golang.org/x/mod at every
-// size up to where three levels of tiles are in use.
+// TestTreeIsThatOfOthers compares roots and the hashes of every level with
+// golang.org/x/mod, up to where three levels are in use.
 func TestTreeIsThatOfOthers(t *testing.T) {
 	var other storedTree
-	full := 0
+	var count [treeLevels]int64
 	mine := tiler{}
-	mine.full = func(tile tlog.Tile, hashes []Hash) error {
-		full++
-		return sameTile(other, tile, hashes)
+	mine.carry = func(level int, h Hash) error {
+		if want := other[tlog.StoredHashIndex(level*tileHeight, count[level])]; h != Hash(want) {
+			t.Fatalf("hash %d of level %d is %v, want %v", count[level], level, h, want)
+		}
+		count[level]++
+		return nil
 	}
 	if mine.root() != sha256.Sum256(nil) {
 		t.Errorf("the empty tree has root %v", mine.root())
@@ -61,26 +63,12 @@ func TestTreeIsThatOfOthers(t *testing.T) {
 		if got := mine.root(); got != Hash(want) {
 			t.Fatalf("root of %d rows is %v, want %v", n+1, got, want)
 		}
-		for tile, hashes := range mine.edge {
-			if err := sameTile(other, tile, hashes); err != nil {
-				t.Fatalf("at %d rows: %v", n+1, err)
-			}
+	}
+	for level := 1; level < treeLevels; level++ {
+		if want := hashesAt(size, level); count[level] != want {
+			t.Errorf("level %d has %d hashes, want %d", level, count[level], want)
 		}
 	}
-	if want := size>>8 + size>>16; full != want {
-		t.Errorf("%d tiles became full, want %d", full, want)
-	}
-}
-
-func sameTile(other storedTree, tile tlog.Tile, hashes []Hash) error {
-	want, err := tlog.ReadTileData(tile, other)
-	if err != nil {
-		return err
-	}
-	if string(want) != string(appendHashes(nil, hashes)) {
-		return fmt.Errorf("tile %s differs", tileName(tile))
-	}
-	return nil
 }
 
 func TestTilesAreNamedAsOthersNameThem(t *testing.T) {
@@ -94,31 +82,23 @@ func TestTilesAreNamedAsOthersNameThem(t *testing.T) {
 	}
 }
 
-func TestFirstRowOfAHash(t *testing.T) {
-	for want, at := range map[int64]struct {
-		tile tlog.Tile
-		i    int
-	}{
-		1:        {tlog.Tile{L: 0, N: 0}, 0},
-		256:      {tlog.Tile{L: 0, N: 0}, 255},
-		515:      {tlog.Tile{L: 0, N: 2}, 2},
-		257:      {tlog.Tile{L: 1, N: 0}, 1},
-		131073:   {tlog.Tile{L: 2, N: 0}, 2},
-		16777217: {tlog.Tile{L: 2, N: 1}, 0},
+func TestRowsBelowAHash(t *testing.T) {
+	for at, want := range map[[2]int64][2]int64{
+		{0, 0}: {1, 1}, {0, 514}: {515, 515}, {1, 0}: {1, 256}, {1, 1}: {257, 512}, {2, 2}: {131073, 196608},
 	} {
-		if got := firstRow(at.tile, at.i); got != want {
-			t.Errorf("%+v: row %d, want %d", at, got, want)
+		first, last := rowsBelow(int(at[0]), at[1])
+		if got := [2]int64{first, last}; got != want {
+			t.Errorf("level %d hash %d: rows %v, want %v", at[0], at[1], got, want)
 		}
 	}
 }
 
 func BenchmarkTiler(b *testing.B) {
 	var t tiler
-	for i := range b.N {
-		if err := t.add(leaf0); err != nil {
-			b.Fatal(i, err)
+	h := leaf(0)
+	for range b.N {
+		if err := t.add(h); err != nil {
+			b.Fatal(err)
 		}
 	}
 }
-
-var leaf0 = leaf(0)
