@@ -33,6 +33,8 @@ func (g *Gateway) newFold(direct int) *fold {
 func (x *exchange) recordRefusal(d gate.Decision) error {
 	r := x.row(audit.KindRefusal)
 	r.Gate, r.Reason, r.Status = d.Gate, d.Reason, d.Status
+	r.Attrs = append(r.Attrs, x.shortAttr(d)...)
+	inOrder(r.Attrs)
 	r.Duration = x.g.o.Now().Sub(x.start).Truncate(time.Microsecond)
 	if r.Attribution.Session == "" {
 		r = strangerRow(d.Gate, d.Reason, d.Status)

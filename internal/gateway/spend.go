@@ -25,7 +25,8 @@ type spend struct {
 	quote   price.Quote
 	priced  bool
 	lease   *budget.Lease
-	lasting bool // a budget that outlives the session: the intent is durable before egress
+	lasting bool   // a budget that outlives the session: the intent is durable before egress
+	short   string // the budget that had no room, for the row of the refusal
 }
 
 // reservation takes the upper bound of the call from every budget it belongs
@@ -72,6 +73,7 @@ func (x *exchange) reserve() gate.Decision {
 	}
 	lease, err := x.g.ledger.Reserve(who, amount)
 	if err != nil {
+		s.short = shortOf(err)
 		return exhausted(amount, err)
 	}
 	s.lease, s.lasting = lease, lasting
@@ -99,6 +101,41 @@ func exhausted(amount budget.Amount, err error) gate.Decision {
 	}
 	return gate.Deny(http.StatusPaymentRequired, gate.ReasonExhausted,
 		"the call may use up to %d tokens; %d are left in the budget of the %s", amount.Tokens, max(e.Left.Tokens, 0), e.Scope)
+}
+
+// AttrShort names, in the row of a refusal, the budget that had no room: its
+// scope and "tokens" or "money". The host tells a person by it what to raise.
+const AttrShort = "short"
+
+func shortOf(err error) string {
+	var e *budget.ExhaustedError
+	switch {
+	case !errors.As(err, &e):
+		return ""
+	case e.Money:
+		return string(e.Scope) + " money"
+	}
+	return string(e.Scope) + " tokens"
+}
+
+// shortAttr is that attribute. A call that the budget gate refused reserved
+// nothing; what a single token has no room in is what refused it.
+func (x *exchange) shortAttr(d gate.Decision) []audit.Attr {
+	if d.Gate != gate.NameBudget || d.Reason != gate.ReasonExhausted {
+		return nil
+	}
+	if x.spend.short == "" {
+		lease, err := x.g.ledger.Reserve(gate.Who(x.req), budget.Amount{Tokens: 1})
+		if err == nil {
+			lease.Settle(budget.Amount{})
+			return nil
+		}
+		x.spend.short = shortOf(err)
+	}
+	if x.spend.short == "" {
+		return nil
+	}
+	return []audit.Attr{{Key: AttrShort, Value: x.spend.short}}
 }
 
 // drop gives the reservation back: nothing was sent.

@@ -414,3 +414,21 @@ func TestBudgetsSurviveARestart(t *testing.T) {
 		}
 	}
 }
+
+// A person is told which budget to raise: the row of the refusal names it.
+func TestRefusalNamesTheBudgetThatHadNoRoom(t *testing.T) {
+	for want, scope := range map[string]session.Scope{
+		"task tokens":    {TaskBudget: &session.Budget{Tokens: 10}},
+		"task money":     {TaskBudget: &session.Budget{CostNano: 1}},
+		"run tokens":     {RunBudget: &session.Budget{Tokens: -1}}, // nothing at all: refused before it is reserved
+		"session tokens": {Budget: session.Budget{Tokens: 10}},
+	} {
+		r := newRig(t, Limits{}, scope)
+		if resp, body := r.post("/anthropic/v1/messages", pricedBody); resp.StatusCode != 402 {
+			t.Fatalf("%s: %d %s", want, resp.StatusCode, body)
+		}
+		if got, _ := r.rows(audit.KindRefusal, 1)[0].Attr(AttrShort); got != want {
+			t.Errorf("short of %q, want %q", got, want)
+		}
+	}
+}
