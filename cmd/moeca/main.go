@@ -63,6 +63,8 @@ type cli struct {
 	Run      runCmd      `cmd:"" help:"Runs."`
 	Audit    auditCmd    `cmd:"" help:"The audit log."`
 	Provider providerCmd `cmd:"" help:"Model providers and their keys."`
+	Ask      askCmd      `cmd:"" help:"Requests of agents that wait for your answer."`
+	Session  sessionCmd  `cmd:"" help:"Sessions for programs on this machine that go through the gateway."`
 	Budget   budgetCmd   `cmd:"" help:"What may be drawn in a day, in tokens and USD."`
 	Price    priceCmd    `cmd:"" help:"What models cost."`
 	Image    imageCmd    `cmd:"" help:"Sandbox images."`

@@ -20,6 +20,7 @@ type taskCmd struct {
 	Run     taskRun     `cmd:"" help:"Run a task; a second run is a new attempt."`
 	Diff    taskDiff    `cmd:"" help:"Print what the task changes, as a patch to read."`
 	CI      taskCI      `cmd:"" name:"ci" help:"Run the CI gate on the result of merging."`
+	Budget  taskBudget  `cmd:"" help:"Limit what a task, and each of its runs, may draw; show what it drew."`
 	Approve taskApprove `cmd:"" help:"Approve what is shown; needs a terminal and a typed confirmation."`
 	Merge   taskMerge   `cmd:"" help:"Land the approved result; needs a terminal and a typed confirmation."`
 	Cancel  taskCancel  `cmd:"" help:"Cancel a task; what it did is kept."`
@@ -42,6 +43,9 @@ type taskCreate struct {
 	Template string `help:"Template." default:"solo"`
 	Provider string `help:"Provider; the scripted model when empty."`
 	Model    string `help:"Model."`
+
+	Reach []string `help:"A provider its agents may reach beside the model, such as github; repeat for more." placeholder:"NAME"`
+	taskLimits
 }
 
 // Run creates a task.
@@ -62,12 +66,19 @@ func (t *taskCreate) Run(e *env) error {
 	if err := c.do(e.ctx, "GET", "/api/repos/"+url.PathEscape(t.Repo), nil, &repo); err != nil {
 		return err
 	}
-	var task board.Task
-	err = c.do(e.ctx, "POST", "/api/tasks", board.NewTask{
+	in := board.NewTask{
 		RepoID: repo.ID, Title: t.Title, Detail: t.Detail, Base: t.Base, Target: t.Target,
-		Template: t.Template, Provider: t.Provider, Model: t.Model,
-	}, &task)
-	if err != nil {
+		Template: t.Template, Provider: t.Provider, Model: t.Model, Reach: t.Reach,
+	}
+	if in.Budget, in.RunBudget, err = t.limits(board.Task{}); err != nil {
+		return err
+	}
+	send := c.do
+	if len(in.Reach) > 0 {
+		send = c.asPerson
+	}
+	var task board.Task
+	if err := send(e.ctx, "POST", "/api/tasks", in, &task); err != nil {
 		return err
 	}
 	if e.cli.JSON {
@@ -164,6 +175,10 @@ func (e *env) showTask(t board.Task) {
 		fmt.Fprint(e.stdout, " (scripted)")
 	}
 	fmt.Fprintf(e.stdout, "\n  %d files, +%d −%d, %d tokens (measured)\n", t.Files, t.Added, t.Deleted, t.Tokens)
+	if len(t.Reach) > 0 {
+		fmt.Fprintf(e.stdout, "  may also reach %s\n", strings.Join(t.Reach, ", "))
+	}
+	e.showBudgets(t)
 	if t.Attempt != nil && t.Attempt.Run != nil {
 		fmt.Fprintf(e.stdout, "  attempt %d, run %s, branch %s\n", t.Attempt.Number, t.Attempt.Run.ID, plain(t.Attempt.Branch))
 	}

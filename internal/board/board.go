@@ -83,6 +83,9 @@ type Service struct {
 	owed   map[string]owedEnd // run id → end that is not stored yet
 
 	cuts truncations
+
+	asksMu sync.Mutex // held over a SetAsks
+	asks   []string   // ids it told of last
 }
 
 // active is something that runs in the background.
@@ -107,7 +110,7 @@ func New(d Deps) (*Service, error) {
 	s.engine = run.Engine{
 		Driver: d.Driver, Gateway: d.Gateway, Sockets: d.Sockets, Journal: journal{s},
 		Owner: d.Owner, UID: d.UID, GID: d.GID, Now: d.Now, NewID: d.NewID, Logger: d.Logger, Hook: d.Hook,
-		Requests: s.countRequests,
+		Requests: s.countRequests, Explain: s.explainFailure,
 	}
 	s.checks = ci.Runner{
 		Driver: d.Driver, Owner: d.Owner, UID: d.UID, GID: d.GID, GateFiles: d.Settings.GateFiles,

@@ -23,6 +23,8 @@ type Source interface {
 	Resolve(ctx context.Context, rev string) (string, error)
 	// CheckedOut returns the work tree that has branch checked out, or "".
 	CheckedOut(ctx context.Context, branch string) (string, error)
+	// Remotes are the URLs of its remotes, as they are written.
+	Remotes(ctx context.Context) ([]string, error)
 }
 
 // Store is our clean git directory for one repository.

@@ -19,3 +19,6 @@ var (
 
 // Running says that a run of the task is queued or executing.
 func (s Status) Running() bool { return s.running() }
+
+// RepositoryAt shows how a remote is read.
+var RepositoryAt = repositoryAt

@@ -210,7 +210,7 @@ func (g *fakeGateway) Revoke(_ context.Context, id string) (gatewayapi.Revoked, 
 		return gatewayapi.Revoked{}, errors.New("no such session")
 	}
 	delete(g.sessions, id)
-	return gatewayapi.Revoked{ID: id, Tokens: 1234}, nil
+	return gatewayapi.Revoked{ID: id, Tokens: 1234, Cost: 77}, nil
 }
 
 func (g *fakeGateway) Sessions(context.Context) ([]session.Session, error) {
@@ -233,6 +233,8 @@ func (g *fakeGateway) Providers(context.Context) ([]gatewayapi.Provider, error) 
 	return []gatewayapi.Provider{
 		{Name: "demo", Kind: "anthropic", Scripted: true, Models: []string{"scripted-1"}},
 		{Name: "gemini", Kind: "gemini", Models: []string{"g"}},
+		{Name: "hub", Kind: "github", BaseURL: "https://api.github.com", GitURL: "https://github.com"},
+		{Name: "board", Kind: "jira", BaseURL: "https://jira.example.org"},
 	}, nil
 }
 
@@ -299,6 +301,12 @@ func (l *fakeLedger) asked(stage string) {
 	for _, k := range []audit.Kind{audit.KindIntent, audit.KindOutcome, audit.KindRefusal} {
 		l.rows = append(l.rows, audit.Record{Kind: k, Time: time.Now(), Attribution: audit.Attribution{Stage: stage}})
 	}
+}
+
+func (l *fakeLedger) add(r audit.Record) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rows = append(l.rows, r)
 }
 
 func (l *fakeLedger) Refresh() (int64, error) {

@@ -90,6 +90,11 @@ func (s gitSource) CheckedOut(ctx context.Context, branch string) (string, error
 	return dir, said(s.Info().Path, err)
 }
 
+func (s gitSource) Remotes(ctx context.Context) ([]string, error) {
+	urls, err := s.Source.Remotes(ctx)
+	return urls, said(s.Info().Path, err)
+}
+
 // said is gitError for a call that may have succeeded.
 func said(path string, err error) error {
 	if err == nil {

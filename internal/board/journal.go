@@ -34,7 +34,7 @@ func (c *change) appendRun(ctx context.Context, id string, e run.Event) error {
 		return err
 	}
 	c.runChanged(id)
-	if err := c.exec(ctx, `UPDATE tasks SET tokens = (SELECT coalesce(sum(json_extract(g.value, '$.tokens')), 0)
+	if err := c.exec(ctx, `UPDATE tasks SET (tokens, cost) = (SELECT coalesce(sum(json_extract(g.value, '$.tokens')), 0), coalesce(sum(json_extract(g.value, '$.cost_nano')), 0)
 		FROM runs u, json_each(u.state, '$.stages') g WHERE u.task_id = tasks.id) WHERE id = ?`, task); err != nil {
 		return err
 	}
@@ -61,6 +61,14 @@ func (c *change) follow(ctx context.Context, task, attempt string, e run.Event, 
 		}
 	case run.EvReleased:
 		if t.Status == StatusPreparing {
+			return c.setStatus(ctx, task, StatusRunning, "the agent is working", "")
+		}
+	case run.EvWaiting:
+		if t.Status == StatusRunning || t.Status == StatusWaiting {
+			return c.setStatus(ctx, task, StatusWaiting, st.Cause, NextAnswer)
+		}
+	case run.EvResumed, run.EvExited:
+		if t.Status == StatusWaiting {
 			return c.setStatus(ctx, task, StatusRunning, "the agent is working", "")
 		}
 	case run.EvSnapshot:

@@ -173,6 +173,9 @@ func (s *Service) nextQueued() (id string, err error) {
 func (s *Service) execute(ctx context.Context, id string) {
 	s.step("job")
 	job, st, err := s.job(ctx, id)
+	if err == nil && !st.Status.Over() {
+		err = s.grantRepositories(ctx, &job)
+	}
 	switch {
 	case err == nil && st.Status.Over():
 		return
@@ -227,7 +230,7 @@ func (s *Service) job(ctx context.Context, id string) (run.Job, run.State, error
 		Run: id, Task: t.ID, Plan: plan, Dir: s.treeDir(att.ID), Cache: s.cacheFile(att.ID),
 		Base: att.BaseOID, Branch: att.Branch, Hold: holdOf(att.ID),
 		Message: fmt.Sprintf("%s\n\nTask %d, attempt %d.\n", t.Title, t.Number, att.Number),
-		Protect: []string{t.Target},
+		Protect: []string{t.Target}, RunBudget: t.RunBudget, TaskBudget: t.Budget,
 	}
 	repo, err := s.Repo(ctx, t.RepoID)
 	if err != nil {

@@ -58,7 +58,7 @@ func (s *Service) sweep(ctx context.Context) error {
 }
 
 func (s *Service) recoverRuns(ctx context.Context) error {
-	ids, err := s.ids(ctx, `SELECT id FROM runs WHERE status IN ('preparing', 'running') ORDER BY created_at, rowid`)
+	ids, err := s.ids(ctx, `SELECT id FROM runs WHERE status IN ('preparing', 'running', 'waiting') ORDER BY created_at, rowid`)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 
 	"moeca/internal/handoff"
 	"moeca/internal/pubsub"
+	"moeca/internal/session"
 )
 
 // Actor is who asks. The zero value is not a person, and may neither approve
@@ -22,8 +23,10 @@ type RepoPatch struct {
 	FreshInfo bool    `json:"refresh,omitempty"` // look at the repository again
 }
 
-// TaskPatch changes a task that is not running and not closed; nil fields keep
-// their value. Version must be the version the caller saw.
+// TaskPatch changes a task; nil fields keep their value. Version must be the
+// version the caller saw. Words change while the task is neither running nor
+// reviewed; reach and budgets until it is closed, and hold from the next stage
+// on. They are a person's to change.
 type TaskPatch struct {
 	Version  int64   `json:"version"`
 	Title    *string `json:"title,omitempty"`
@@ -31,7 +34,19 @@ type TaskPatch struct {
 	Base     *string `json:"base,omitempty"`
 	Provider *string `json:"provider,omitempty"`
 	Model    *string `json:"model,omitempty"`
+
+	Reach     *[]string       `json:"reach,omitempty"`
+	Budget    *session.Budget `json:"budget,omitempty"`
+	RunBudget *session.Budget `json:"run_budget,omitempty"`
 }
+
+func (p TaskPatch) words() bool {
+	return p.Title != nil || p.Detail != nil || p.Base != nil || p.Provider != nil || p.Model != nil
+}
+
+// Means says whether the patch changes what only a person may: where agents
+// reach and what they may draw.
+func (p TaskPatch) Means() bool { return p.Reach != nil || p.Budget != nil || p.RunBudget != nil }
 
 // TaskFilter selects tasks; empty fields select everything.
 type TaskFilter struct {
@@ -89,6 +104,7 @@ type EventPage struct {
 const (
 	TopicRepos = "repos"
 	TopicTasks = "tasks"
+	TopicAsks  = "asks"
 )
 
 // Kinds of events. Data of the changed kinds is the object as a read returns
@@ -101,6 +117,8 @@ const (
 	EventTaskRemoved = "task.removed"
 	EventRunChanged  = "run.changed"
 	EventLog         = "run.log"
+	EventAskOpened   = "ask.opened" // data is the ask; ended has none
+	EventAskEnded    = "ask.ended"
 )
 
 // RunTopic is the topic of a run's events.

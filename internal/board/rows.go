@@ -66,6 +66,7 @@ func readRepo(ctx context.Context, q querier, key string) (Repo, error) {
 
 const taskColumns = `t.id, t.number, t.repo_id, r.name, t.title, t.detail, t.base, t.target, t.template, t.provider, t.model,
 	t.scripted, t.status, t.cause, t.next_step, t.files, t.added, t.deleted, t.ci, t.tokens, t.version, t.created_at, t.updated_at,
+	t.cost, t.reach, t.budget, t.run_budget,
 	a.id, a.number, a.branch, a.base_oid, a.target_oid, a.head_oid, a.summary, a.skipped, u.id, u.state`
 
 const taskTables = ` FROM tasks t JOIN repos r ON r.id = t.repo_id
@@ -76,13 +77,23 @@ func scanTask(row interface{ Scan(...any) error }) (Task, error) {
 	var created, updated int64
 	var aID, branch, base, target, head, summary, skipped, runID, state sql.NullString
 	var number sql.NullInt64
+	var reach string
+	var budget, runBudget sql.NullString
 	err := row.Scan(&t.ID, &t.Number, &t.RepoID, &t.RepoName, &t.Title, &t.Detail, &t.Base, &t.Target, &t.Template, &t.Provider, &t.Model,
 		&t.Scripted, &t.Status, &t.Cause, &t.NextStep, &t.Files, &t.Added, &t.Deleted, &t.CI, &t.Tokens, &t.Version, &created, &updated,
+		&t.CostNano, &reach, &budget, &runBudget,
 		&aID, &number, &branch, &base, &target, &head, &summary, &skipped, &runID, &state)
 	if err != nil {
 		return Task{}, err
 	}
 	t.CreatedAt, t.UpdatedAt, t.Column = at(created), at(updated), columnOf(t.Status)
+	var errs [3]error
+	errs[0] = json.Unmarshal([]byte(reach), &t.Reach)
+	t.Budget, errs[1] = budgetOf(budget)
+	t.RunBudget, errs[2] = budgetOf(runBudget)
+	if err := errors.Join(errs[:]...); err != nil {
+		return Task{}, fmt.Errorf("task %s: %w", t.ID, err)
+	}
 	if !aID.Valid {
 		return t, nil
 	}
@@ -152,7 +163,7 @@ func runOf(id, task, attempt string, st run.State) Run {
 	for _, g := range st.Stages {
 		r.Stages = append(r.Stages, Stage{
 			ID: g.ID, Name: g.Name, Kind: g.Kind, Policy: g.Policy, Digest: g.Digest, Session: g.Session,
-			Status: Status(g.Status), Cause: g.Cause, ExitCode: g.ExitCode, Requests: g.Requests, Tokens: g.Tokens,
+			Status: Status(g.Status), Cause: g.Cause, ExitCode: g.ExitCode, Requests: g.Requests, Tokens: g.Tokens, CostNano: g.CostNano,
 			Started: g.Started, Ended: g.Ended,
 		})
 	}

@@ -81,7 +81,7 @@ func (s *Service) plan(ctx context.Context, t Task) (workflow.Plan, error) {
 	}
 	plan, err := workflow.Compile(t.Template, workflow.Input{
 		Title: t.Title, Detail: t.Detail, Provider: t.Provider, Model: t.Model, Dialect: dialect,
-		Timeout: s.Settings.StageTimeout, Budget: s.Settings.TokensPerRun,
+		Timeout: s.Settings.StageTimeout, Budget: s.Settings.TokensPerRun, Reach: t.Reach,
 	})
 	if err != nil {
 		return workflow.Plan{}, &Error{Kind: Invalid, Code: "template_invalid", Message: err.Error(), Next: "choose another template"}

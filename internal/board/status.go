@@ -7,7 +7,8 @@ var transitions = map[Status][]Status{
 	StatusDraft:     {StatusQueued, StatusCancelled},
 	StatusQueued:    {StatusPreparing, StatusFailed, StatusCancelled},
 	StatusPreparing: {StatusRunning, StatusFailed, StatusCancelled},
-	StatusRunning:   {StatusReviewing, StatusFailed, StatusCancelled},
+	StatusRunning:   {StatusWaiting, StatusReviewing, StatusFailed, StatusCancelled},
+	StatusWaiting:   {StatusWaiting, StatusRunning, StatusReviewing, StatusFailed, StatusCancelled},
 	StatusReviewing: {StatusQueued, StatusMerging, StatusCancelled},
 	StatusFailed:    {StatusQueued, StatusCancelled},
 	StatusMerging:   {StatusDone, StatusReviewing},
@@ -43,7 +44,7 @@ func statusesOf(c Column) []Status {
 }
 
 // running says that a run of the task is queued or executing.
-func (s Status) running() bool { return columnOf(s) == ColumnWorking }
+func (s Status) running() bool { return columnOf(s) == ColumnWorking || s == StatusWaiting }
 
 // closed says that nothing more happens to the task.
 func (s Status) closed() bool { return s == StatusDone || s == StatusCancelled }
@@ -57,4 +58,5 @@ const (
 	NextMerge   = "merge"
 	NextResolve = "resolve"
 	NextRetry   = "retry"
+	NextAnswer  = "answer" // an ask
 )

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -45,6 +46,12 @@ func (s *Service) CreateTask(ctx context.Context, n NewTask) (Task, error) {
 	if n.Model, err = s.model(n.Model, provider); err != nil {
 		return Task{}, err
 	}
+	if err := errors.Join(checkBudget("budget", n.Budget), checkBudget("budget of a run", n.RunBudget)); err != nil {
+		return Task{}, err
+	}
+	if n.Reach, err = s.checkReach(ctx, n.Reach); err != nil {
+		return Task{}, err
+	}
 	src, err := s.Repos.Open(ctx, repo.Path)
 	if err != nil {
 		return Task{}, err
@@ -72,16 +79,20 @@ func (s *Service) insertTask(ctx context.Context, n NewTask, repo Repo, scripted
 		state = CIPending
 	}
 	now := s.Now().UnixMilli()
-	err := s.change(ctx, func(c *change) error {
+	m, err := meansOf(n.Reach, n.Budget, n.RunBudget)
+	if err != nil {
+		return Task{}, wrap("create task", err)
+	}
+	err = s.change(ctx, func(c *change) error {
 		var number int64
 		if err := c.QueryRowContext(ctx, `UPDATE counters SET value = value + 1 WHERE name = 'task' RETURNING value`).Scan(&number); err != nil {
 			return err
 		}
 		c.taskChanged(id)
 		return c.exec(ctx, `INSERT INTO tasks (id, number, repo_id, title, detail, base, target, template, provider, model, scripted,
-			status, next_step, ci, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			reach, budget, run_budget, status, next_step, ci, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			id, number, repo.ID, n.Title, n.Detail, n.Base, n.Target, n.Template, n.Provider, n.Model, scripted,
-			StatusDraft, NextRun, state, now, now)
+			m.reach, m.budget, m.runBudget, StatusDraft, NextRun, state, now, now)
 	})
 	if err != nil {
 		return Task{}, wrap("create task", err)
@@ -105,18 +116,26 @@ func checkWords(title, detail string) error {
 
 // provider finds an upstream that a run can use.
 func (s *Service) provider(ctx context.Context, name string) (gatewayapi.Provider, error) {
-	all, err := s.Providers.Providers(ctx)
+	all, err := s.providers(ctx)
 	if err != nil {
-		return gatewayapi.Provider{}, &Error{
-			Kind: Unavailable, Code: "gateway_unavailable", Err: err,
-			Message: "the gateway does not answer, so providers are unknown", Next: "see moeca doctor; nothing was changed",
-		}
+		return gatewayapi.Provider{}, err
 	}
 	i := slices.IndexFunc(all, func(p gatewayapi.Provider) bool { return p.Name == name })
 	if i < 0 {
 		return gatewayapi.Provider{}, refuse(Invalid, "provider_not_found", "add it, or choose one that is there", "there is no provider %q", name)
 	}
 	return all[i], nil
+}
+
+func (s *Service) providers(ctx context.Context) ([]gatewayapi.Provider, error) {
+	all, err := s.Providers.Providers(ctx)
+	if err != nil {
+		return nil, &Error{
+			Kind: Unavailable, Code: "gateway_unavailable", Err: err,
+			Message: "the gateway does not answer, so providers are unknown", Next: "see moeca doctor; nothing was changed",
+		}
+	}
+	return all, nil
 }
 
 func (s *Service) model(asked string, p gatewayapi.Provider) (string, error) {
@@ -200,15 +219,15 @@ func (s *Service) Task(ctx context.Context, key string) (t Task, err error) {
 	return t, wrap("read task", err)
 }
 
-// UpdateTask changes a task's words while no run uses them; a run that follows
-// takes the new ones.
+// UpdateTask changes a task's words while no run uses them, and its means until
+// it is closed; a stage that follows takes the new ones.
 func (s *Service) UpdateTask(ctx context.Context, key string, p TaskPatch) (Task, error) {
 	t, unlock, err := s.lockTask(ctx, key)
 	if err != nil {
 		return Task{}, err
 	}
 	defer unlock()
-	if t.Status != StatusDraft && t.Status != StatusFailed {
+	if p.words() && t.Status != StatusDraft && t.Status != StatusFailed || t.Status.closed() {
 		return Task{}, refuse(Conflict, "task_not_editable", "stop it, or create another task", "task %d is %s; its words are fixed", t.Number, t.Status)
 	}
 	if p.Version != t.Version {
@@ -239,11 +258,15 @@ func (s *Service) UpdateTask(ctx context.Context, key string, p TaskPatch) (Task
 			return Task{}, err
 		}
 	}
+	m, err := s.newMeans(ctx, t, p)
+	if err != nil {
+		return Task{}, err
+	}
 	err = s.change(ctx, func(c *change) error {
 		c.taskChanged(t.ID)
-		return c.exec(ctx, `UPDATE tasks SET title = ?, detail = ?, base = ?, provider = ?, model = ?, scripted = ?,
+		return c.exec(ctx, `UPDATE tasks SET title = ?, detail = ?, base = ?, provider = ?, model = ?, scripted = ?, reach = ?, budget = ?, run_budget = ?,
 			version = version + 1, updated_at = ? WHERE id = ?`,
-			t.Title, t.Detail, t.Base, t.Provider, t.Model, t.Scripted, s.Now().UnixMilli(), t.ID)
+			t.Title, t.Detail, t.Base, t.Provider, t.Model, t.Scripted, m.reach, m.budget, m.runBudget, s.Now().UnixMilli(), t.ID)
 	})
 	if err != nil {
 		return Task{}, wrap("update task", err)

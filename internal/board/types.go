@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"moeca/internal/git"
+	"moeca/internal/session"
 )
 
 // Status is the one vocabulary for tasks, runs and stages (DECISIONS 35).
@@ -58,43 +59,53 @@ type Gate struct {
 
 // Task is one piece of work.
 type Task struct {
-	ID        string    `json:"id"`
-	Number    int64     `json:"number"` // short name for people, unique in the data directory
-	RepoID    string    `json:"repo_id"`
-	RepoName  string    `json:"repo_name"`
-	Title     string    `json:"title"`
-	Detail    string    `json:"detail"`
-	Base      string    `json:"base"`     // branch or commit the work starts from
-	Target    string    `json:"target"`   // branch it lands on
-	Template  string    `json:"template"` // solo
-	Provider  string    `json:"provider"` // upstream name
-	Model     string    `json:"model"`
-	Scripted  bool      `json:"scripted"` // answered by the scripted model
-	Status    Status    `json:"status"`
-	Column    Column    `json:"column"`
-	Cause     string    `json:"cause,omitempty"`       // one line: why it is so
-	NextStep  string    `json:"next_action,omitempty"` // code: run, review, ci, approve, merge, resolve, retry
-	Attempt   *Attempt  `json:"attempt,omitempty"`     // newest
-	Added     int       `json:"added"`
-	Deleted   int       `json:"deleted"`
-	Files     int       `json:"files"`
-	CI        CIState   `json:"ci"`
-	Tokens    int64     `json:"tokens"` // measured
-	Version   int64     `json:"version"`
-	CreatedAt time.Time `json:"created_at"`
-	UpdatedAt time.Time `json:"updated_at"`
+	ID       string   `json:"id"`
+	Number   int64    `json:"number"` // short name for people, unique in the data directory
+	RepoID   string   `json:"repo_id"`
+	RepoName string   `json:"repo_name"`
+	Title    string   `json:"title"`
+	Detail   string   `json:"detail"`
+	Base     string   `json:"base"`     // branch or commit the work starts from
+	Target   string   `json:"target"`   // branch it lands on
+	Template string   `json:"template"` // solo
+	Provider string   `json:"provider"` // upstream name
+	Model    string   `json:"model"`
+	Scripted bool     `json:"scripted"` // answered by the scripted model
+	Status   Status   `json:"status"`
+	Column   Column   `json:"column"`
+	Cause    string   `json:"cause,omitempty"`       // one line: why it is so
+	NextStep string   `json:"next_action,omitempty"` // code: run, review, ci, approve, merge, resolve, retry
+	Attempt  *Attempt `json:"attempt,omitempty"`     // newest
+	Added    int      `json:"added"`
+	Deleted  int      `json:"deleted"`
+	Files    int      `json:"files"`
+	CI       CIState  `json:"ci"`
+	Tokens   int64    `json:"tokens"`    // measured
+	CostNano int64    `json:"cost_nano"` // measured, 1e-9 USD; what has no price counts nothing
+	// Reach names the upstreams beside the model that the task's agents may reach.
+	Reach []string `json:"reach"`
+	// Budget bounds all runs of the task together, RunBudget each of them. Absent
+	// while none was ever set; zero in a field is no limit of that kind.
+	Budget    *session.Budget `json:"budget,omitempty"`
+	RunBudget *session.Budget `json:"run_budget,omitempty"`
+	Version   int64           `json:"version"`
+	CreatedAt time.Time       `json:"created_at"`
+	UpdatedAt time.Time       `json:"updated_at"`
 }
 
 // NewTask is what a person fills in. Empty fields take the repository's defaults.
 type NewTask struct {
-	RepoID   string `json:"repo_id"`
-	Title    string `json:"title"`
-	Detail   string `json:"detail,omitempty"`
-	Base     string `json:"base,omitempty"`
-	Target   string `json:"target,omitempty"`
-	Template string `json:"template,omitempty"`
-	Provider string `json:"provider,omitempty"`
-	Model    string `json:"model,omitempty"`
+	RepoID    string          `json:"repo_id"`
+	Title     string          `json:"title"`
+	Detail    string          `json:"detail,omitempty"`
+	Base      string          `json:"base,omitempty"`
+	Target    string          `json:"target,omitempty"`
+	Template  string          `json:"template,omitempty"`
+	Provider  string          `json:"provider,omitempty"`
+	Model     string          `json:"model,omitempty"`
+	Reach     []string        `json:"reach,omitempty"` // a person's to give
+	Budget    *session.Budget `json:"budget,omitempty"`
+	RunBudget *session.Budget `json:"run_budget,omitempty"`
 }
 
 // Attempt is one try at a task: one plain tree and one branch.
@@ -135,8 +146,9 @@ type Stage struct {
 	Status   Status     `json:"status"`
 	Cause    string     `json:"cause,omitempty"`
 	ExitCode int        `json:"exit_code"`
-	Requests int        `json:"requests"` // measured
-	Tokens   int64      `json:"tokens"`   // measured
+	Requests int        `json:"requests"`  // measured
+	Tokens   int64      `json:"tokens"`    // measured
+	CostNano int64      `json:"cost_nano"` // measured
 	Started  *time.Time `json:"started_at,omitempty"`
 	Ended    *time.Time `json:"ended_at,omitempty"`
 }

@@ -41,6 +41,9 @@ type Deps struct {
 	Audit     AuditLog
 	Providers Providers
 	Budgets   Budgets
+	Policies  Policies
+	Asks      Asks
+	Sessions  Sessions
 	Status    func(context.Context) Status
 	Doctor    func(context.Context) Doctor
 	Demo      func(context.Context) (board.Task, error)
@@ -92,6 +95,9 @@ func New(deps Deps) *Server {
 	s.registerAudit()
 	s.registerProviders()
 	s.registerBudgets()
+	s.registerPolicies()
+	s.registerAsks()
+	s.registerSessions()
 	s.registerEvents()
 	s.mux.HandleFunc("/api/", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/problem+json")

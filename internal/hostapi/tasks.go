@@ -43,7 +43,15 @@ func (s *Server) registerTasks() {
 		})
 	huma.Register(s.api, op(ScopeWork, "create-task", http.MethodPost, "/api/tasks", "Create a task"),
 		func(ctx context.Context, in *struct{ Body board.NewTask }) (*body[board.Task], error) {
-			task, err := b.CreateTask(ctx, in.Body)
+			if len(in.Body.Reach) > 0 && !actorOf(ctx).Person {
+				return nil, forAPerson("say where an agent may reach")
+			}
+			create := func() (board.Task, error) { return b.CreateTask(ctx, in.Body) }
+			if len(in.Body.Reach) == 0 && in.Body.Budget == nil && in.Body.RunBudget == nil {
+				task, err := create()
+				return answer(s, task, err)
+			}
+			task, err := recorded(ctx, s, "task.create", in.Body.Title, in.Body, create)
 			return answer(s, task, err)
 		})
 	huma.Register(s.api, op(ScopeRead, "get-task", http.MethodGet, "/api/tasks/{id}", "One task"),
@@ -51,13 +59,22 @@ func (s *Server) registerTasks() {
 			task, err := b.Task(ctx, in.ID)
 			return answer(s, task, err)
 		})
-	huma.Register(s.api, op(ScopeWork, "update-task", http.MethodPatch, "/api/tasks/{id}", "Change title or detail before it runs"),
+	huma.Register(s.api, op(ScopeWork, "update-task", http.MethodPatch, "/api/tasks/{id}", "Change words before it runs; a person also reach and budgets, until it is closed"),
 		func(ctx context.Context, in *struct {
 			TaskID
 			Body board.TaskPatch
 		},
 		) (*body[board.Task], error) {
-			task, err := b.UpdateTask(ctx, in.ID, in.Body)
+			if !in.Body.Means() {
+				task, err := b.UpdateTask(ctx, in.ID, in.Body)
+				return answer(s, task, err)
+			}
+			if !actorOf(ctx).Person {
+				return nil, forAPerson("change budgets or where an agent may reach")
+			}
+			task, err := recorded(ctx, s, "task.change", in.ID, in.Body, func() (board.Task, error) {
+				return b.UpdateTask(ctx, in.ID, in.Body)
+			})
 			return answer(s, task, err)
 		})
 	huma.Register(s.api, op(ScopeWork, "delete-task", http.MethodDelete, "/api/tasks/{id}", "Delete a task and its tree; commits stay under refs/moeca"),
@@ -79,4 +96,12 @@ func (s *Server) registerTasks() {
 			set, err := b.Diff(ctx, in.ID, board.DiffOptions{MaxFileLines: in.MaxLines})
 			return answer(s, set, err)
 		})
+}
+
+// forAPerson refuses a program what an operation that it may use can also do.
+func forAPerson(what string) error {
+	return &Problem{
+		Title: http.StatusText(http.StatusForbidden), Status: http.StatusForbidden, Code: "scope",
+		Detail: "this token may not " + what + ": that is a person's", Next: "use the interface, or the command line in a terminal",
+	}
 }

@@ -222,7 +222,7 @@ type VerifyReport struct {
 // the object itself.
 type Change struct {
 	Seq   int64  `json:"seq"`
-	Topic string `json:"topic"` // repo, task, run, log, audit, provider
+	Topic string `json:"topic"` // repos, tasks, asks, run:<id>
 	Kind  string `json:"kind"`
 	ID    string `json:"id"`
 }

@@ -117,7 +117,20 @@ func (x *execution) runStage(ctx context.Context, st workflow.Stage) result {
 	// The driver keeps the stage's limit; this is for a driver that does not.
 	ctx, cancel := context.WithTimeoutCause(ctx, st.Timeout+backstop, errOverdue)
 	defer cancel()
-	return x.interrupted(ctx, x.inSandbox(ctx, st, policy, img))
+	return x.interrupted(ctx, x.explained(ctx, x.inSandbox(ctx, st, policy, img)))
+}
+
+// explained replaces what an agent says about its end by what the log says.
+func (x *execution) explained(ctx context.Context, res result) result {
+	if res.status != Failed || x.Explain == nil || x.state.Started == nil {
+		return res
+	}
+	ctx, cancel := detached(ctx, cleanTimeout)
+	defer cancel()
+	if why := x.Explain(ctx, x.job, x.stage, *x.state.Started); why != "" {
+		res.cause = why
+	}
+	return res
 }
 
 // prepare makes the tree, unless a stage before did, while the image is made

@@ -95,13 +95,17 @@ type Job struct {
 	Run, Task string
 	Plan      workflow.Plan
 	Trees     Trees
-	Dir       string // where the tree is made; must not exist
-	Cache     string // snapshot cache file
-	Base      string // commit the work starts from
-	Branch    string // branch the result gets
-	Hold      string // name below refs/moeca/ that holds the result
-	Message   string // of the commit
-	Protect   []string
+	Dir       string   // where the tree is made; must not exist
+	Cache     string   // snapshot cache file
+	Base      string   // commit the work starts from
+	Branch    string   // branch the result gets
+	Hold      string   // name below refs/moeca/ that holds the result
+	Message   string   // of the commit
+	Protect   []string // branches no agent may write
+	Repos     []string // "owner/name" that its agents may use, where they reach a provider with repositories
+	// RunBudget and TaskBudget bound what all sessions of the run, or of the
+	// task, draw together; nil leaves what is set.
+	RunBudget, TaskBudget *session.Budget
 }
 
 // Engine executes runs.
@@ -119,6 +123,9 @@ type Engine struct {
 	// Requests counts what a stage asked of the gateway since a time, as the
 	// audit log has it; nil leaves the figure out.
 	Requests func(ctx context.Context, stage string, since time.Time) (int, error)
+	// Explain says by the audit log why a stage failed, or nothing; nil leaves the
+	// cause as the sandbox tells it.
+	Explain func(ctx context.Context, job Job, stage string, since time.Time) string
 }
 
 // ErrStopped is the cause of a context that ends a run because a person asked.

@@ -64,8 +64,12 @@ func (x *execution) mintRequest(st workflow.Stage, dir string) gatewayapi.MintRe
 		Scope: session.Scope{
 			Run: x.job.Run, Stage: x.stage, Task: x.job.Task,
 			Template: x.job.Plan.Template, Agent: st.Agent.Name,
-			Upstreams:   []string{st.Agent.Upstream},
-			Budget:      session.Budget{Tokens: st.Agent.Budget},
+			Upstreams:   append([]string{st.Agent.Upstream}, st.Agent.Upstreams...),
+			Grants:      st.Agent.Grants,
+			Repos:       x.job.Repos,
+			Budget:      session.Budget{Tokens: st.Agent.Budget, CostNano: st.Agent.CostNano},
+			RunBudget:   x.job.RunBudget,
+			TaskBudget:  x.job.TaskBudget,
 			ProtectRefs: x.job.Protect,
 		},
 		TTL:       int64((st.Timeout + sessionExtra) / time.Second),
@@ -178,7 +182,7 @@ func (x *execution) revoke(ctx context.Context, stage, id string) {
 		return
 	}
 	x.step("revoked")
-	x.note(ctx, stage, Event{Kind: EvRevoked, Tokens: got.Tokens, Requests: x.requests(ctx, stage)})
+	x.note(ctx, stage, Event{Kind: EvRevoked, Tokens: got.Tokens, CostNano: got.Cost, Requests: x.requests(ctx, stage)})
 }
 
 // requests is a figure to show; a log that cannot be read leaves it at 0 and is

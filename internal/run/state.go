@@ -17,6 +17,7 @@ const (
 	Queued    Status = "queued"
 	Preparing Status = "preparing"
 	Running   Status = "running"
+	Waiting   Status = "waiting" // running, and a request of it waits for a person
 	Done      Status = "done"
 	Failed    Status = "failed"
 	Stopped   Status = "stopped"
@@ -37,6 +38,8 @@ const (
 	EvPrepared  Kind = "sandbox-prepared"
 	EvStarted   Kind = "started"
 	EvReleased  Kind = "released"
+	EvWaiting   Kind = "waiting" // for a person; any number of times while the agent works
+	EvResumed   Kind = "resumed"
 	EvExited    Kind = "exited"
 	EvRevoked   Kind = "session-revoked"
 	EvSnapshot  Kind = "snapshot-taken"
@@ -59,12 +62,13 @@ type Event struct {
 	ExitCode int    `json:"exit_code,omitempty"` // exited
 	Exit     string `json:"exit,omitempty"`      // exited: sandbox.Cause…
 	Tokens   int64  `json:"tokens,omitempty"`    // session-revoked: measured
+	CostNano int64  `json:"cost_nano,omitempty"` // session-revoked: measured
 	Requests int    `json:"requests,omitempty"`  // session-revoked: measured
 
 	Snapshot *Snapshot `json:"snapshot,omitempty"` // snapshot-taken
 
 	Status  Status `json:"status,omitempty"`  // ended
-	Cause   string `json:"cause,omitempty"`   // ended
+	Cause   string `json:"cause,omitempty"`   // ended, waiting
 	Summary string `json:"summary,omitempty"` // ended: claimed by the agent
 }
 
@@ -108,6 +112,7 @@ type Stage struct {
 	Exit     string     `json:"exit,omitempty"`
 	ExitCode int        `json:"exit_code"`
 	Tokens   int64      `json:"tokens"`
+	CostNano int64      `json:"cost_nano,omitempty"`
 	Requests int        `json:"requests"`
 	Started  *time.Time `json:"started,omitempty"`
 	Ended    *time.Time `json:"ended,omitempty"`
@@ -134,6 +139,12 @@ func Fold(s State, e Event) State {
 		s.Tree = true
 	case EvReleased:
 		s.Status = Running
+	case EvWaiting:
+		s.Status, s.Cause = Waiting, e.Cause
+	case EvResumed, EvExited:
+		if s.Status == Waiting {
+			s.Status, s.Cause = Running, ""
+		}
 	case EvSnapshot:
 		s.Snapshot = e.Snapshot
 	case EvEnded:
@@ -157,10 +168,17 @@ func foldStage(st Stage, e Event) Stage {
 		st.Session = e.Session
 	case EvReleased:
 		st.Status = Running
+	case EvWaiting:
+		st.Status, st.Cause = Waiting, e.Cause
+	case EvResumed:
+		st.Status, st.Cause = Running, ""
 	case EvExited:
+		if st.Status == Waiting {
+			st.Status, st.Cause = Running, ""
+		}
 		st.Exit, st.ExitCode, st.Ended = e.Exit, e.ExitCode, &at
 	case EvRevoked:
-		st.Revoked, st.Tokens, st.Requests = true, e.Tokens, e.Requests
+		st.Revoked, st.Tokens, st.CostNano, st.Requests = true, e.Tokens, e.CostNano, e.Requests
 	case EvEnded:
 		st.Status, st.Cause = e.Status, e.Cause
 		if st.Ended == nil {
@@ -186,8 +204,10 @@ func (s State) Doing() string {
 		return "the tree was being prepared"
 	case EvTree, EvMinted, EvPrepared, EvStarted:
 		return "the sandbox was being started"
-	case EvReleased:
+	case EvReleased, EvResumed:
 		return "the agent was working"
+	case EvWaiting:
+		return "a request of the agent waited for you"
 	case EvExited, EvRevoked, EvSnapshot:
 		return "the result was being recorded"
 	}

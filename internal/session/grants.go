@@ -45,7 +45,7 @@ func checkGrants(grants []string) error {
 		}
 		known := slices.Contains(Grants(), g) || beta && value != "" && strings.Trim(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.=") == ""
 		if !known || len(g) > maxID {
-			return fmt.Errorf("%w: there is no grant %.140q", ErrScope, g)
+			return fmt.Errorf("%w: there is no grant %.140q; there are %s, and %sNAME or %sNAME", ErrScope, g, strings.Join(Grants(), ", "), GrantBeta, GrantField)
 		}
 	}
 	return nil

@@ -227,7 +227,11 @@ func TestRefusedChangeLeavesTheOldPlaceInForce(t *testing.T) {
 	}
 	var puts []string
 	admin := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodGet {
+		switch {
+		case strings.HasPrefix(r.URL.Path, "/v1/policies/"):
+			_, _ = io.WriteString(w, "{}")
+			return
+		case r.Method == http.MethodGet:
 			_, _ = io.WriteString(w, "[]")
 			return
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"moeca/internal/board"
+	"moeca/internal/gateway/gatewayapi"
 	"moeca/internal/git"
 	"moeca/internal/hostapi"
 	"moeca/internal/pubsub"
@@ -194,6 +195,13 @@ func (s *Stack) openBoard(ctx context.Context) error {
 	if err := s.board.Recover(ctx); err != nil {
 		return fmt.Errorf("recover what the last process left: %w", err)
 	}
+	s.background(func(ctx context.Context) {
+		asks{s.gateway.Admin}.follow(ctx, func(open []gatewayapi.Ask) {
+			if err := s.board.SetAsks(ctx, open); err != nil {
+				s.log.Error("what waits for a person is not shown", "error", err)
+			}
+		})
+	})
 	return nil
 }
 

@@ -232,6 +232,11 @@ func (p *Providers) Put(ctx context.Context, name string, in hostapi.ProviderInp
 	if err := check(&def); err != nil {
 		return hostapi.Provider{}, err
 	}
+	if !existed && p.gateway != nil {
+		if err := forgetPolicy(ctx, p.gateway, name); err != nil {
+			return hostapi.Provider{}, unavailable(err)
+		}
+	}
 	p.defs[name] = def
 	if err := p.savePushed(ctx, name); err != nil {
 		return hostapi.Provider{}, errors.Join(err, p.restore(ctx, name, before, existed))
@@ -298,7 +303,10 @@ func (p *Providers) Delete(ctx context.Context, name string) error {
 		return fmt.Errorf("providers: remove key of %s: %w", name, err)
 	}
 	delete(p.defs, name)
-	return p.save()
+	if err := p.save(); err != nil || p.gateway == nil {
+		return err
+	}
+	return forgetPolicy(ctx, p.gateway, name)
 }
 
 // SetSecret implements hostapi.Providers. An empty value clears the key.

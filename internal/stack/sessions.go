@@ -19,6 +19,9 @@ import (
 // what is left of its budget by the log. A run therefore outlives its gateway;
 // the request that was on its way is the only thing it loses.
 //
+// Sessions of programs are the exception: their token went to the program and
+// cannot be had again, so they end with the gateway that minted them.
+//
 // The id handed out at the first mint stays the session's name on this side.
 // sessions is safe for concurrent use.
 type sessions struct {
@@ -111,6 +114,10 @@ func (s *sessions) again(ctx context.Context) {
 		return
 	}
 	for name, l := range s.live {
+		if l.request.WithToken { // nobody could present a new token
+			delete(s.live, name)
+			continue
+		}
 		if err := s.renew(ctx, l, last); err != nil {
 			l.id = ""
 			s.say.Error("session not minted again", "session", name, "run", l.request.Scope.Run, "error", err)

@@ -7,7 +7,8 @@
 // The text an agent reads is a file beside this one.
 //
 // Grants are what a stage lists and nothing else: a tool that is not in Tools
-// does not exist for the agent.
+// does not exist for the agent, an upstream that is not in Upstreams cannot be
+// reached, and a provider does on its side only what Grants names.
 package workflow
 
 import (
@@ -52,14 +53,17 @@ type Stage struct {
 // Agent is an agent stage's part of a plan.
 type Agent struct {
 	Name      string   `json:"name"`
-	Upstream  string   `json:"upstream"` // the only one the session may reach
+	Upstream  string   `json:"upstream"`            // of the model
+	Upstreams []string `json:"upstreams,omitempty"` // that the session may reach beside it
+	Grants    []string `json:"grants,omitempty"`    // what the model's provider may do on its side
 	Dialect   string   `json:"dialect"`
 	Model     string   `json:"model"`
 	System    string   `json:"system"`
 	Prompt    string   `json:"prompt"`
 	MaxTurns  int      `json:"max_turns"`
-	MaxTokens int      `json:"max_tokens"` // of one answer
-	Budget    int64    `json:"budget_tokens"`
+	MaxTokens int      `json:"max_tokens"`    // of one answer
+	Budget    int64    `json:"budget_tokens"` // of a session
+	CostNano  int64    `json:"budget_cost_nano,omitempty"`
 	Tools     []string `json:"tools"`
 	DenyGlobs []string `json:"deny_globs"`
 }
@@ -77,7 +81,8 @@ type Input struct {
 	Provider, Model string
 	Dialect         string
 	Timeout         time.Duration // 0: the template's
-	Budget          int64         // tokens of each agent stage
+	Budget          int64         // tokens of each agent stage whose template names none
+	Reach           []string      // upstreams that every agent may reach beside its model
 }
 
 // ErrUnknownTemplate is returned for a name no template has.
@@ -126,7 +131,11 @@ func Compile(name string, in Input) (Plan, error) {
 			return Plan{}, fmt.Errorf("workflow: compile %q: %w", name, err)
 		}
 		a := st.Agent
-		a.Upstream, a.Dialect, a.Model, a.Budget = in.Provider, in.Dialect, in.Model, in.Budget
+		a.Upstream, a.Dialect, a.Model = in.Provider, in.Dialect, in.Model
+		if a.Budget == 0 {
+			a.Budget = in.Budget
+		}
+		a.Upstreams = slices.Compact(slices.Sorted(slices.Values(slices.Concat(a.Upstreams, in.Reach))))
 		a.System, a.Prompt = system, prompt(in)
 	}
 	return p, nil

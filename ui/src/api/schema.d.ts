@@ -4,6 +4,40 @@
  */
 
 export interface paths {
+    "/api/asks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Requests that wait for a person, oldest first */
+        get: operations["list-asks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/asks/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Allow or refuse a request that waits */
+        post: operations["answer-ask"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/audit": {
         parameters: {
             query?: never;
@@ -262,6 +296,24 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/providers/{name}/policy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What agents may do at a provider: rules that were added, and those its kind ships with */
+        get: operations["get-policy"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Change rules of a provider; absent lists stay */
+        patch: operations["patch-policy"];
+        trace?: never;
+    };
     "/api/providers/{name}/secret": {
         parameters: {
             query?: never;
@@ -384,6 +436,41 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Live sessions of the gateway, oldest first, without tokens */
+        get: operations["list-sessions"];
+        put?: never;
+        /** Make a session for a program on this host; the token is in no other answer */
+        post: operations["create-session"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sessions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** End a program's session; its streams are cut */
+        delete: operations["revoke-session"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/status": {
         parameters: {
             query?: never;
@@ -434,7 +521,7 @@ export interface paths {
         delete: operations["delete-task"];
         options?: never;
         head?: never;
-        /** Change title or detail before it runs */
+        /** Change words before it runs; a person also reach and budgets, until it is closed */
         patch: operations["update-task"];
         trace?: never;
     };
@@ -578,6 +665,10 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        AnswerInBody: {
+            /** @description true lets exactly this request go on; false refuses it */
+            allow: boolean;
+        };
         Approval: {
             /** Format: date-time */
             at: string;
@@ -594,6 +685,33 @@ export interface components {
             result_tree: string;
             target_oid: string;
             unviewed?: string[] | null;
+        };
+        Ask: {
+            agent?: string;
+            /** Format: date-time */
+            asked_at: string;
+            body?: string;
+            /** Format: int64 */
+            body_bytes?: number;
+            /** Format: date-time */
+            expires_at: string;
+            id: string;
+            method: string;
+            operations: string[] | null;
+            refs?: string[] | null;
+            rule: components["schemas"]["OperationRule"];
+            run?: string;
+            session: string;
+            stage?: string;
+            target: string;
+            task?: string;
+            upstream: string;
+        };
+        AskAnswered: {
+            allow: boolean;
+            id: string;
+            /** Format: int64 */
+            seq: number;
         };
         Attempt: {
             base_oid: string;
@@ -806,6 +924,12 @@ export interface components {
             /** @description codes of a closed list: name-bidi, name-hidden, name-mixed-script, name-not-utf8, name-twin, bidi, nul, not-utf8, control, attributes-driver, submodules, symlink-outside, lfs-not-pointer */
             warnings?: string[] | null;
         };
+        ForbiddenRule: {
+            effect: string;
+            method?: string;
+            operation?: string;
+            path?: string;
+        };
         Gate: {
             argv: string[] | null;
             policy: string;
@@ -847,6 +971,25 @@ export interface components {
             text: string;
             truncated?: boolean;
         };
+        LiveSession: {
+            budget: components["schemas"]["Budget"];
+            /** Format: date-time */
+            expires_at: string;
+            grants: string[] | null;
+            id: string;
+            /** Format: date-time */
+            minted_at: string;
+            name: string;
+            program: boolean;
+            reach: string[] | null;
+            repos: string[] | null;
+            run?: string;
+            service: boolean;
+            spent: components["schemas"]["Budget"];
+            stage?: string;
+            task?: string;
+            unattended: boolean;
+        };
         LocalServer: {
             added?: string;
             base_url: string;
@@ -878,13 +1021,21 @@ export interface components {
         };
         NewTask: {
             base?: string;
+            budget?: components["schemas"]["Budget"];
             detail?: string;
             model?: string;
             provider?: string;
+            reach?: string[] | null;
             repo_id: string;
+            run_budget?: components["schemas"]["Budget"];
             target?: string;
             template?: string;
             title: string;
+        };
+        OperationRule: {
+            method?: string;
+            operation?: string;
+            path?: string;
         };
         Page: {
             items: components["schemas"]["Task"][] | null;
@@ -893,6 +1044,26 @@ export interface components {
         Ping: {
             /** Format: date-time */
             time: string;
+        };
+        Policy: {
+            branch_prefixes?: string[] | null;
+            forbidden?: components["schemas"]["ForbiddenRule"][] | null;
+            paths?: string[] | null;
+            protected_refs?: string[] | null;
+            repository_ids?: {
+                [key: string]: number;
+            };
+            writes?: components["schemas"]["OperationRule"][] | null;
+        };
+        PolicyPatch: {
+            branch_prefixes?: string[];
+            forbidden?: components["schemas"]["ForbiddenRule"][];
+            paths?: string[];
+            protected_refs?: string[];
+            repository_ids?: {
+                [key: string]: number;
+            };
+            writes?: components["schemas"]["OperationRule"][];
         };
         Preview: {
             /** Format: int64 */
@@ -998,6 +1169,10 @@ export interface components {
             at: string;
             models: string[] | null;
         };
+        ProviderPolicy: {
+            policy: components["schemas"]["Policy"];
+            shipped: components["schemas"]["Shipped"];
+        };
         ProviderTest: {
             /** @enum {string} */
             class: "ok" | "no-key" | "key" | "unreachable" | "rate" | "fault" | "path" | "refused" | "none";
@@ -1070,6 +1245,41 @@ export interface components {
             /** @description the key; empty clears it; no answer ever contains it */
             value: string;
         };
+        SessionInput: {
+            /** @description 0 in a field is the default of a session */
+            budget?: components["schemas"]["Budget"];
+            /** @description what a provider may do on its side, such as web-search */
+            grants?: string[] | null;
+            /** @description what it is for; shown in the list and in the log */
+            name?: string;
+            /** @description providers it may reach */
+            reach: string[] | null;
+            /** @description owner/name, for providers with repositories */
+            repos?: string[] | null;
+            /**
+             * Format: int64
+             * @description 0 is an hour, a day the most
+             */
+            ttl_seconds?: number;
+            /** @description nobody is there to answer: what would ask is refused */
+            unattended?: boolean;
+        };
+        SessionMade: {
+            /** @description where a client may put the token instead */
+            header: string;
+            session: components["schemas"]["LiveSession"];
+            /** @description shown once; it stands where the provider's key would */
+            token: string;
+            urls: components["schemas"]["SessionURL"][] | null;
+        };
+        SessionURL: {
+            git_url?: string;
+            key_variable?: string;
+            kind: string;
+            provider: string;
+            url: string;
+            variable?: string;
+        };
         Set: {
             /** Format: int64 */
             added: number;
@@ -1080,12 +1290,31 @@ export interface components {
             to: string;
             truncated: boolean;
         };
+        Shipped: {
+            branch_prefixes: string[] | null;
+            kind: string;
+            never: components["schemas"]["ShippedNever"][] | null;
+            operations: components["schemas"]["ShippedOperation"][] | null;
+            protected_refs: string[] | null;
+        };
+        ShippedNever: {
+            what: string;
+            why: string;
+        };
+        ShippedOperation: {
+            name: string;
+            permitted: boolean;
+            read: boolean;
+            routes: string[] | null;
+        };
         Skipped: {
             path: string;
             reason: string;
         };
         Stage: {
             cause?: string;
+            /** Format: int64 */
+            cost_nano: number;
             /** Format: date-time */
             ended_at?: string;
             /** Format: int64 */
@@ -1119,9 +1348,12 @@ export interface components {
             added: number;
             attempt?: components["schemas"]["Attempt"];
             base: string;
+            budget?: components["schemas"]["Budget"];
             cause?: string;
             ci: string;
             column: string;
+            /** Format: int64 */
+            cost_nano: number;
             /** Format: date-time */
             created_at: string;
             /** Format: int64 */
@@ -1135,8 +1367,10 @@ export interface components {
             /** Format: int64 */
             number: number;
             provider: string;
+            reach: string[] | null;
             repo_id: string;
             repo_name: string;
+            run_budget?: components["schemas"]["Budget"];
             scripted: boolean;
             status: string;
             target: string;
@@ -1151,9 +1385,12 @@ export interface components {
         };
         TaskPatch: {
             base?: string;
+            budget?: components["schemas"]["Budget"];
             detail?: string;
             model?: string;
             provider?: string;
+            reach?: string[];
+            run_budget?: components["schemas"]["Budget"];
             title?: string;
             /** Format: int64 */
             version: number;
@@ -1184,6 +1421,70 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    "list-asks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Ask"][] | null;
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "answer-ask": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AnswerInBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AskAnswered"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "list-audit": {
         parameters: {
             query?: {
@@ -1774,6 +2075,72 @@ export interface operations {
             };
         };
     };
+    "get-policy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderPolicy"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "patch-policy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PolicyPatch"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderPolicy"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "set-secret": {
         parameters: {
             query?: never;
@@ -2081,6 +2448,99 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LiveSession"][] | null;
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "create-session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SessionInput"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionMade"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "revoke-session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LiveSession"];
                 };
             };
             /** @description Error */

@@ -1,0 +1,239 @@
+package stack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"moeca/internal/audit"
+	"moeca/internal/board"
+	"moeca/internal/gateway/gatewayapi"
+	"moeca/internal/hostapi"
+	"moeca/internal/session"
+)
+
+// Life of a program's session.
+const (
+	programTTL    = time.Hour
+	maxProgramTTL = 24 * time.Hour
+)
+
+// programs makes sessions for programs on this host. Their token is handed out
+// once and kept by nobody, so they end with the gateway: it cannot be minted
+// again.
+type programs struct {
+	sessions  *sessions
+	providers *Providers
+	address   func() string // of the gateway's loopback listener
+}
+
+// List implements hostapi.Sessions.
+func (p programs) List(ctx context.Context) ([]hostapi.LiveSession, error) {
+	live, err := p.sessions.Sessions(ctx)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	spent, err := p.sessions.drawn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]hostapi.LiveSession, 0, len(live))
+	for _, s := range live {
+		out = append(out, p.view(s, spent[s.ID]))
+	}
+	return out, nil
+}
+
+func (p programs) view(s session.Session, spent audit.Spend) hostapi.LiveSession {
+	list := func(l []string) []string { return append([]string{}, l...) }
+	return hostapi.LiveSession{
+		ID: s.ID, Program: p.sessions.ofProgram(s.ID), Name: s.Scope.Agent,
+		Task: s.Scope.Task, Run: s.Scope.Run, Stage: s.Scope.Stage,
+		Reach: list(s.Scope.Upstreams), Grants: list(s.Scope.Grants), Repos: list(s.Scope.Repos),
+		Budget: s.Scope.Budget, Spent: session.Budget{Tokens: spent.Tokens, CostNano: spent.Cost},
+		Unattended: s.Scope.Unattended, Service: s.Scope.Service, Minted: s.Minted, Expires: s.Expires,
+	}
+}
+
+var repoName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}/[A-Za-z0-9._-]{1,100}$`)
+
+// Create implements hostapi.Sessions. The gateway judges the scope again and in
+// full, and makes a row of it before the session is served.
+func (p programs) Create(ctx context.Context, in hostapi.SessionInput) (hostapi.SessionMade, error) {
+	scope, ttl, err := p.scope(in)
+	if err != nil {
+		return hostapi.SessionMade{}, err
+	}
+	reached, err := p.reached(ctx, in.Reach)
+	if err != nil {
+		return hostapi.SessionMade{}, err
+	}
+	address := p.address()
+	if address == "" {
+		return hostapi.SessionMade{}, &board.Error{Kind: board.Unavailable, Code: "no_listener", Message: "the gateway has no loopback listener, so no program can reach it", Next: "start moeca with a --gateway-listen address"}
+	}
+	m, err := p.sessions.Mint(ctx, gatewayapi.MintRequest{Scope: scope, TTL: int64(ttl / time.Second), WithToken: true})
+	if err != nil {
+		return hostapi.SessionMade{}, ofMint(err)
+	}
+	made := hostapi.SessionMade{
+		Session: p.view(session.Session{ID: m.ID, Scope: scope, Minted: m.Expires.Add(-ttl), Expires: m.Expires}, audit.Spend{}),
+		Token:   m.Token, Header: "X-Moeca-Session",
+	}
+	for _, r := range reached {
+		made.URLs = append(made.URLs, urlOf(r, address))
+	}
+	return made, nil
+}
+
+func (p programs) scope(in hostapi.SessionInput) (session.Scope, time.Duration, error) {
+	ttl := programTTL
+	if in.TTL != 0 {
+		ttl = time.Duration(in.TTL) * time.Second
+	}
+	if ttl < time.Second || ttl > maxProgramTTL {
+		return session.Scope{}, 0, invalid("ttl", "a session lives between a second and a day", "choose a time such as 1h")
+	}
+	for _, r := range in.Repos {
+		if !repoName.MatchString(r) {
+			return session.Scope{}, 0, invalid("repo", fmt.Sprintf("%.80q is no repository", r), "write owner/name")
+		}
+	}
+	scope := session.Scope{
+		Agent: strings.TrimSpace(in.Name), Upstreams: slices.Clone(in.Reach), Grants: in.Grants, Repos: in.Repos, Unattended: in.Unattended,
+	}
+	if scope.Agent == "" {
+		scope.Agent = "program"
+	}
+	if in.Budget != nil {
+		scope.Budget = *in.Budget
+	}
+	if scope.Budget.Tokens < 0 || scope.Budget.CostNano < 0 {
+		return session.Scope{}, 0, invalid("budget", "a budget is not negative", "leave it out for the default")
+	}
+	return scope, ttl, nil
+}
+
+// reached finds the providers by name: a name that is none would be a session
+// that looks as if it could reach something.
+func (p programs) reached(ctx context.Context, names []string) ([]hostapi.Provider, error) {
+	all, err := p.providers.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []hostapi.Provider
+	for i, name := range names {
+		at := slices.IndexFunc(all, func(one hostapi.Provider) bool { return one.Name == name })
+		if at < 0 {
+			known := make([]string, len(all))
+			for j, one := range all {
+				known[j] = one.Name
+			}
+			return nil, invalid("provider_unknown", "there is no provider "+name, "reach one of "+strings.Join(known, ", "))
+		}
+		if slices.Index(names, name) == i {
+			out = append(out, all[at])
+		}
+	}
+	return out, nil
+}
+
+// urlOf is where a client of a provider's kind is pointed to.
+func urlOf(p hostapi.Provider, address string) hostapi.SessionURL {
+	u := hostapi.SessionURL{Provider: p.Name, Kind: p.Kind, URL: "http://" + address + "/" + p.Name}
+	switch p.Kind {
+	case "anthropic":
+		u.Variable, u.KeyVar = "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"
+	case "openai":
+		u.Variable, u.KeyVar = "OPENAI_BASE_URL", "OPENAI_API_KEY"
+		if base, err := url.Parse(p.BaseURL); err == nil && !strings.HasSuffix(base.Path, "/v1") {
+			u.URL += "/v1"
+		}
+	case "gemini":
+		u.Variable, u.KeyVar = "GOOGLE_GEMINI_BASE_URL", "GEMINI_API_KEY"
+	case "github", "git":
+		u.GitURL = u.URL
+	}
+	return u
+}
+
+// Revoke implements hostapi.Sessions.
+func (p programs) Revoke(ctx context.Context, id string) (hostapi.LiveSession, error) {
+	all, err := p.List(ctx)
+	if err != nil {
+		return hostapi.LiveSession{}, err
+	}
+	i := slices.IndexFunc(all, func(s hostapi.LiveSession) bool { return s.ID == id })
+	if i < 0 {
+		return hostapi.LiveSession{}, &board.Error{Kind: board.NotFound, Code: "session_unknown", Message: "there is no live session of this id; it may have ended by its time", Next: "see `moeca session list`"}
+	}
+	if !all[i].Program {
+		return hostapi.LiveSession{}, &board.Error{Kind: board.Conflict, Code: "session_of_run", Message: "this session belongs to a sandbox and ends with it", Next: "stop its run with `moeca run stop " + all[i].Run + "`"}
+	}
+	spent, err := p.sessions.Revoke(ctx, id)
+	if err != nil {
+		return hostapi.LiveSession{}, unavailable(err)
+	}
+	all[i].Spent = session.Budget{Tokens: spent.Tokens, CostNano: spent.Cost}
+	return all[i], nil
+}
+
+// ofMint tells what the gateway refused, in its own words.
+func ofMint(err error) error {
+	var refused *gatewayapi.StatusError
+	if errors.As(err, &refused) && refused.Status/100 == 4 {
+		return &board.Error{Kind: board.Invalid, Code: refused.Body.Reason, Message: refused.Body.Message, Next: "correct it; no session was made"}
+	}
+	return unavailable(err)
+}
+
+// ofProgram says whether a session was made with a token.
+func (s *sessions) ofProgram(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.live[id]
+	return l != nil && l.request.WithToken
+}
+
+// drawn is what each session spent by calls that have ended. It also forgets
+// programs' sessions whose time is over.
+func (s *sessions) drawn(ctx context.Context) (map[string]audit.Spend, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last, err := s.log.Refresh()
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	out, names := map[string]audit.Spend{}, map[string]string{}
+	from := last
+	for name, l := range s.live {
+		if l.request.WithToken && !s.now().Before(l.expires) {
+			delete(s.live, name)
+			continue
+		}
+		out[name], names[l.id] = l.spent, name
+		from = min(from, l.from)
+	}
+	var calls audit.Spending
+	for seq := from + 1; seq <= last; seq++ {
+		rec, _, err := s.log.At(seq)
+		if err != nil {
+			return nil, unreadable(err)
+		}
+		name, ours := names[rec.Attribution.Session]
+		if !ours || ctx.Err() != nil {
+			continue
+		}
+		if _, one, ended := calls.Add(rec); ended {
+			sum := out[name]
+			sum.Tokens, sum.Cost = sum.Tokens+one.Tokens, sum.Cost+one.Cost
+			out[name] = sum
+		}
+	}
+	return out, ctx.Err()
+}
