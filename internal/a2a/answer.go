@@ -25,6 +25,7 @@ type said struct {
 	failure   *Failure
 	streamed  bool
 	whole     bool // it ended the way its dialect ends
+	cut       bool // it ended inside a value
 }
 
 // dialect reads the bodies of one kind of endpoint.
@@ -147,23 +148,33 @@ func readDocument(x *Exchange, reader dialect) said {
 		return said{parts: []Part{rawPart(string(x.Response))}}
 	}
 	var a said
-	switch {
-	case doc.value.IsArray(): // Gemini streams one array
-		s := reader.stream()
-		doc.value.ForEach(func(_, v gjson.Result) bool {
-			s.event(v)
-			return true
-		})
-		a = s.said()
-		a.streamed = true
-	default:
+	if doc.value.IsArray() {
+		a = readArray(&doc, reader.stream())
+	} else {
 		a = reader.answer(doc.value)
 		a.whole = len(a.parts) > 0 || a.failure != nil || a.stop != ""
 	}
 	if len(a.parts) == 0 && a.failure == nil && a.stop == "" && !doc.partial { // not an answer of this dialect
 		a.parts = []Part{otherPart(doc.value)}
 	}
+	a.cut = doc.partial
 	return a.cutAt(doc.partial, doc.rest)
+}
+
+// readArray reads a stream in the form of one array, as Gemini has it. An
+// element that was cut is no event.
+func readArray(doc *document, s stream) said {
+	doc.value.ForEach(func(_, v gjson.Result) bool {
+		if doc.partial && v.Index+len(v.Raw) > doc.used {
+			doc.rest = doc.text[v.Index:]
+			return false
+		}
+		s.event(v)
+		return true
+	})
+	a := s.said()
+	a.streamed = true
+	return a
 }
 
 func readStream(x *Exchange, s stream) said {
@@ -171,13 +182,13 @@ func readStream(x *Exchange, s stream) said {
 	_, unread := events(strings.ToValidUTF8(string(body), "\uFFFD"), s.event)
 	a := s.said()
 	a.streamed = true
-	return a.cutAt(!a.whole, strings.TrimSpace(unread+string(tail)))
+	return a.cutAt(!a.whole && a.failure == nil, strings.TrimSpace(unread+string(tail)))
 }
 
 // cutAt marks the last part of an answer that was not whole, and keeps what
 // could not be read of it.
 func (a said) cutAt(partial bool, rest string) said {
-	if a.failure == nil && partial {
+	if partial {
 		a.whole = false
 		if n := len(a.parts); n > 0 {
 			a.parts[n-1].Metadata.Info.Partial = true

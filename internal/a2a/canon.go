@@ -57,10 +57,17 @@ func atoms(turns []turn, loose bool) (list []atom) {
 	return list
 }
 
-// soft says that a part is not compared.
+// soft says that a part is not compared: clients drop it, or have no way to
+// send it back.
 func soft(role Role, p *Part) bool {
-	kind := p.Metadata.Info.Kind
-	return kind == PartThinking || role == RoleAgent && kind == PartText && p.Text != nil && *p.Text == ""
+	i := &p.Metadata.Info
+	switch i.Kind {
+	case PartThinking:
+		return true
+	case PartServerResult:
+		return i.Name == grounding
+	}
+	return role == RoleAgent && i.Kind == PartText && p.Text != nil && *p.Text == ""
 }
 
 // sum hashes strings so that no two lists of them have the same bytes.

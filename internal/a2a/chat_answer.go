@@ -91,9 +91,18 @@ type chatMessage struct {
 }
 
 type chatCall struct {
-	kind     PartKind
 	id, name string
+	custom   bool // its input is text of any form
 	input    strings.Builder
+}
+
+func (c *chatCall) part() Part {
+	if !c.custom {
+		return usePart(PartToolUse, c.id, c.name, c.input.String())
+	}
+	p := textPart(PartToolUse, c.input.String())
+	p.Metadata.Info.ID, p.Metadata.Info.Name = c.id, c.name
+	return p
 }
 
 func (d chat) newMessage() *chatMessage {
@@ -144,12 +153,16 @@ func (c *chatMessage) grow(m gjson.Result) {
 }
 
 func (c *chatMessage) call(index int64, t gjson.Result) {
-	f := t.Get("function")
-	if custom := t.Get("custom"); custom.IsObject() {
+	f, custom := t.Get("function"), t.Get("custom")
+	if custom.IsObject() {
 		f = custom
 	}
 	call := c.function(index, f)
-	if id := t.Get("id").String(); id != "" && call != nil {
+	if call == nil {
+		return
+	}
+	call.custom = call.custom || custom.IsObject()
+	if id := t.Get("id").String(); id != "" {
 		call.id = id
 	}
 }
@@ -160,7 +173,7 @@ func (c *chatMessage) function(index int64, f gjson.Result) *chatCall {
 		if !c.d.take() {
 			return nil
 		}
-		call = &chatCall{kind: PartToolUse}
+		call = &chatCall{}
 		c.at[index] = call
 		c.calls = append(c.calls, call)
 	}
@@ -189,7 +202,7 @@ func (c *chatMessage) parts() (parts []Part) {
 		parts = append(parts, textPart(PartDeclined, c.declined.String()))
 	}
 	for _, call := range c.calls {
-		parts = append(parts, usePart(call.kind, call.id, call.name, call.input.String()))
+		parts = append(parts, call.part())
 	}
 	if c.audio.Len() > 0 {
 		parts = append(parts, filePart("audio", c.audio.String()))

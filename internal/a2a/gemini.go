@@ -18,13 +18,13 @@ func (d gemini) request(doc gjson.Result) (q asked) {
 	q.tools = compact(doc.Get("tools").Raw)
 	contents := doc.Get("contents")
 	if contents.IsObject() {
-		d.content1(&q, contents)
+		d.turn(&q, contents)
 	}
-	d.each(contents, func(c gjson.Result) { d.content1(&q, c) })
+	d.each(contents, func(c gjson.Result) { d.turn(&q, c) })
 	return q
 }
 
-func (d gemini) content1(q *asked, c gjson.Result) {
+func (d gemini) turn(q *asked, c gjson.Result) {
 	role, origin := RoleUser, c.Get("role").String()
 	switch origin {
 	case "model":
@@ -133,6 +133,9 @@ type geminiCandidate struct {
 	grounding string
 }
 
+// grounding names what Gemini says beside an answer about its searches.
+const grounding = "grounding"
+
 // geminiPart is a part whose text may go on in the next chunk.
 type geminiPart struct {
 	Part
@@ -236,7 +239,7 @@ func (s *geminiStream) said() said {
 			a.parts = append(a.parts, p)
 		}
 		if c.grounding != "" {
-			a.parts = append(a.parts, results(PartServerResult, "", "google_search", false, []Part{dataPart(PartServerResult, c.grounding)})...)
+			a.parts = append(a.parts, results(PartServerResult, "", grounding, false, []Part{dataPart(PartServerResult, c.grounding)})...)
 		}
 		for j := from; j < len(a.parts); j++ {
 			a.parts[j].Metadata.Info.Choice = i

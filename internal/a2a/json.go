@@ -18,6 +18,8 @@ const (
 type document struct {
 	value   gjson.Result
 	partial bool   // the body ended early; value is what was whole of it
+	text    string // the body
+	used    int    // how much of it is in value
 	rest    string // its end, which could not be read
 }
 
@@ -25,7 +27,7 @@ type document struct {
 // early is read as far as it goes.
 func parse(body []byte) (d document, ok bool) {
 	body, tail := wholeText(body)
-	text := strings.ToValidUTF8(string(body), "\uFFFD")
+	text := strings.TrimLeft(strings.ToValidUTF8(string(body), "\uFFFD"), "\uFEFF \t\r\n")
 	if len(tail) == 0 && json.Valid([]byte(text)) {
 		if !deeper(text, maxDepth) {
 			return document{value: gjson.Parse(text)}, true
@@ -36,7 +38,8 @@ func parse(body []byte) (d document, ok bool) {
 	if !ok {
 		return document{}, false
 	}
-	return document{value: gjson.Parse(whole), partial: true, rest: strings.TrimSpace(text[used:] + string(tail))}, true
+	text += string(tail)
+	return document{value: gjson.Parse(whole), partial: true, text: text, used: used, rest: strings.TrimSpace(text[used:])}, true
 }
 
 // wholeText parts a character that was cut from the end of a body.

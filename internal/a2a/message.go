@@ -3,6 +3,7 @@ package a2a
 import (
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // message is a Message while it grows. Attempts hold what each exchange brought;
@@ -30,16 +31,16 @@ func (m *message) begin(x *Exchange) int {
 func (a *Attempt) end(x *Exchange, answer *said) {
 	a.Open, a.OutcomeSeq, a.Status, a.Result, a.Usage = false, x.OutcomeSeq, x.Status, x.Result, x.Usage
 	a.DurationUs = max(x.End.Sub(x.Time).Microseconds(), 0)
-	if x.Model != "" {
-		a.Model = x.Model
+	if a.Model = x.Model; a.Model == "" {
+		a.Model = strings.Clone(answer.model)
 	}
 	if (x.Refusal != Refusal{}) {
 		refusal := x.Refusal
 		a.Refusal = &refusal
 	}
-	a.Stop, a.Declined, a.Streamed, a.Error = answer.stop, answer.declined, answer.streamed, answer.failure
+	a.Stop, a.Declined, a.Streamed, a.Error = strings.Clone(answer.stop), answer.declined, answer.streamed, answer.failure
 	a.Erased = x.ResponseErased
-	a.Partial = (x.ResponseCut || len(answer.parts) > 0) && !answer.whole && answer.failure == nil
+	a.Partial = answer.cut || !answer.whole && (x.ResponseCut || len(answer.parts) > 0 && answer.failure == nil)
 	a.Parts = answer.parts
 	if f := answer.failure; f != nil {
 		a.Parts = append(a.Parts, dataPart(PartError, f.raw))

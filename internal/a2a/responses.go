@@ -139,11 +139,15 @@ func (d responses) reasoning(item gjson.Result) []Part {
 	return parts
 }
 
-// responsesCall reads a call other than of a function. With a call_id the
-// client answers it; without, the provider ran the tool and the item has its
-// outcome.
+// responsesCall reads a call other than of a function. The client answers some;
+// the others the provider ran, and the item has their outcome.
 func responsesCall(item gjson.Result, tool, id string) []Part {
-	if id != "" {
+	client := id != ""
+	switch tool {
+	case "computer", "local_shell", "shell", "apply_patch":
+		client = true
+	}
+	if client {
 		input := item.Get("action")
 		if !input.Exists() {
 			input = item.Get("operation")
