@@ -114,9 +114,17 @@ func (e *env) follow(c *client, id string) (board.Run, error) {
 	}
 	var run board.Run
 	var after int64
+	told := ""
 	for {
+		run = board.Run{}
 		if err := c.do(e.ctx, "GET", "/api/runs/"+url.PathEscape(id), nil, &run); err != nil {
 			return run, err
+		}
+		if run.Status != board.StatusWaiting {
+			told = ""
+		} else if run.Cause != told {
+			told = run.Cause
+			fmt.Fprintf(e.stderr, "waiting for you: %s\n  → see `moeca ask list` in another terminal\n", plain(run.Cause))
 		}
 		var err error
 		if after, err = e.logs(c, id, after, show); err != nil {

@@ -94,6 +94,25 @@ func TestApproveAndMergeNeedsBothScopes(t *testing.T) {
 	}
 }
 
+// What a program may do to a task does not include what decides where an agent
+// reaches and what it may draw. The board is not asked: there is none here.
+func TestProgramsSayNeitherReachNorBudgets(t *testing.T) {
+	s, tokens := newTestServer(t)
+	program := tokens.Mint("program", ProgramScopes())
+	for _, c := range [][3]string{
+		{"POST", "/api/tasks", `{"repo_id":"r","title":"t","reach":["github"]}`},
+		{"PATCH", "/api/tasks/1", `{"version":1,"reach":[]}`},
+		{"PATCH", "/api/tasks/1", `{"version":1,"budget":{}}`},
+		{"PATCH", "/api/tasks/1", `{"version":1,"run_budget":{"tokens":1}}`},
+		{"PATCH", "/api/tasks/1", `{"version":1,"title":"x","budget":{"cost_nano":1}}`},
+	} {
+		w := send(s, c[0], c[1], program, c[2])
+		if w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), `"scope"`) {
+			t.Errorf("%s %s %s: %d %s", c[0], c[1], c[2], w.Code, w.Body)
+		}
+	}
+}
+
 func TestEveryPathParameterIsDeclared(t *testing.T) {
 	s, _ := newTestServer(t)
 	for path, item := range s.api.OpenAPI().Paths {
