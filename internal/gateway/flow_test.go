@@ -36,7 +36,7 @@ func TestUpstreamSeesTheKeyAndNothingOfTheCaller(t *testing.T) {
 		"own key beside it":     {"X-Moeca-Session", r.token, "X-Api-Key", "sk-agents-own-account", "Authorization", "Bearer sk-other", "X-Goog-Api-Key", "AIza"},
 	} {
 		before := len(r.calls())
-		resp, body := r.do(http.DefaultClient, "POST", "http://"+r.addr+"/anthropic/v1/messages?beta=true&key=sk-query&access_token=t&api%5Fkey=z&apiSecret=s&subscription-key=k&page=2&pageToken=n", smallBody, header...)
+		resp, body := r.do(http.DefaultClient, "POST", "http://"+r.addr+"/anthropic/v1/messages?beta=true&key=sk-query&access_token=t&api%5Fkey=z&apiSecret=s&subscription-key=k&page=2&before_id=n", smallBody, header...)
 		if resp.StatusCode != 200 || body != messageAnswer {
 			t.Fatalf("%s: %d %s", name, resp.StatusCode, body)
 		}
@@ -48,7 +48,7 @@ func TestUpstreamSeesTheKeyAndNothingOfTheCaller(t *testing.T) {
 		if v := got.Header["X-Api-Key"]; len(v) != 1 || v[0] != theKey {
 			t.Errorf("%s: upstream got key %q", name, v)
 		}
-		if got.URI != "/v1/messages?beta=true&page=2&pageToken=n" || string(got.Body) != smallBody {
+		if got.URI != "/v1/messages?beta=true&page=2&before_id=n" || string(got.Body) != smallBody {
 			t.Errorf("%s: upstream got %s %s", name, got.URI, got.Body)
 		}
 		if got.Header.Get("Accept-Encoding") != "identity" {

@@ -24,6 +24,9 @@ func (x *exchange) rewrite(pr *httputil.ProxyRequest) {
 	}
 	keepHeaders(out.Header, x.req.Upstream.Kind, x.req.Token)
 	sendOnce(out.Header)
+	if x.req.Upstream.Auth.NeedsKey() {
+		askWhole(out.Header)
+	}
 	// An encoded answer could be neither scrubbed nor measured.
 	out.Header.Set("Accept-Encoding", "identity")
 	for name, values := range x.req.Upstream.DefaultHeaders() {
@@ -48,6 +51,13 @@ func sendOnce(h http.Header) {
 			h[strings.ToLower(name)] = values
 		}
 	}
+}
+
+// askWhole leaves out what asks for a part of an answer: who chooses the parts
+// could have a key sent back in two of them, and no filter sees either.
+func askWhole(h http.Header) {
+	delete(h, "Range")
+	delete(h, "If-Range")
 }
 
 // inject opens the key and puts it, or what it signs, into the request. Nothing

@@ -58,6 +58,9 @@ func (Target) Decide(_ context.Context, r *Request) Decision {
 		return Deny(http.StatusBadRequest, ReasonLength, "the target is longer than %d bytes", maxTarget)
 	}
 	r.Target, r.Class = &target, r.Upstream.Classify(r.HTTP.Method, rest)
+	if name, unknown := unknownParameter(r.Upstream, query); unknown && r.Class != upstream.Unknown { // which is refused for what it is
+		return Deny(http.StatusBadRequest, ReasonQuery, "%s is not sent the query parameter %s: what it does there is not known here", r.Upstream.Name, clip(name))
+	}
 	return Allow()
 }
 

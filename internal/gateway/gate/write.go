@@ -46,8 +46,12 @@ func (Write) Decide(_ context.Context, r *Request) Decision {
 		}
 	}
 	r.Operations = operations
-	if r.Class == upstream.Write && !slices.ContainsFunc(operations, func(op policy.Operation) bool { return !op.Read }) {
+	writes := slices.ContainsFunc(operations, func(op policy.Operation) bool { return !op.Read })
+	switch {
+	case r.Class == upstream.Write && !writes:
 		r.Class = upstream.Read
+	case r.Class == upstream.Read && writes: // "?action=delete" by GET is as durable as any write
+		r.Class = upstream.Write
 	}
 	return Allow()
 }
