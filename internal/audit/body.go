@@ -23,6 +23,8 @@ const (
 	bodyHead = 4 + 1 + 32 // length, state, salt
 	bodyTail = 4          // checksum
 
+	maxExpected = 64 << 10 // taken on the word of who announces a length
+
 	bodyKept   = 1
 	bodyErased = 2 // salt and content are zero
 )
@@ -46,6 +48,22 @@ func NewCapture(limit int64) *Capture {
 	return c
 }
 
+// CaptureOf captures a body that is there as a whole. Its content is shared with
+// b and must not change before the row is queued.
+func CaptureOf(b []byte, limit int64) *Body {
+	c := NewCapture(limit)
+	c.sum.Write(b)
+	c.size = int64(len(b))
+	return c.body(b[:min(c.size, c.limit)])
+}
+
+// Expect says how many bytes will come, as far as is known.
+func (c *Capture) Expect(n int64) {
+	if n = min(n, c.limit); 0 < n && n <= maxExpected {
+		c.keep.Grow(int(n))
+	}
+}
+
 // Write never fails.
 func (c *Capture) Write(p []byte) (int, error) {
 	c.sum.Write(p)
@@ -64,8 +82,10 @@ func (c *Capture) Size() int64 { return c.size }
 
 // Body returns what was captured so far. The content is shared with c until
 // the next Write.
-func (c *Capture) Body() *Body {
-	b := &Body{Salt: c.salt, Content: c.keep.Bytes(), Size: c.size, captured: c.keep.Bytes()}
+func (c *Capture) Body() *Body { return c.body(c.keep.Bytes()) }
+
+func (c *Capture) body(kept []byte) *Body {
+	b := &Body{Salt: c.salt, Content: kept, Size: c.size, captured: kept}
 	c.sum.Sum(b.Commitment[:0])
 	b.Truncated = c.cut || int64(len(b.Content)) < b.Size
 	return b
@@ -80,13 +100,15 @@ func commit(salt [32]byte, content []byte) Hash {
 	return out
 }
 
-// keptBody is a body ready to be placed in a pack.
+// keptBody is a body ready to be placed in a pack, as head, content and tail.
 type keptBody struct {
-	ref   BodyRef // without pack and offset
-	frame []byte
+	ref     BodyRef // without pack and offset
+	head    [bodyHead]byte
+	content []byte
+	tail    [bodyTail]byte
 }
 
-// prepareBody cuts content at limit and frames it. It hashes, so it runs
+// prepareBody cuts content at limit and makes its frame. It hashes, so it runs
 // outside the lock of the log.
 func prepareBody(id logID, b *Body, limit int64) (*keptBody, error) {
 	if b == nil {
@@ -106,12 +128,12 @@ func prepareBody(id logID, b *Body, limit int64) (*keptBody, error) {
 	case !same(b.captured, content) && commit(b.Salt, content) != b.Commitment:
 		return nil, errors.New("body does not match its commitment")
 	}
-	f := make([]byte, 0, bodyHead+len(content)+bodyTail)
-	f = binary.LittleEndian.AppendUint32(f, uint32(len(content)))
-	f = append(f, bodyKept)
-	f = append(f, b.Salt[:]...)
-	f = append(f, content...)
-	k.frame = binary.LittleEndian.AppendUint32(f, id.checksum(f))
+	k.content = content
+	binary.LittleEndian.PutUint32(k.head[:], uint32(len(content)))
+	k.head[4] = bodyKept
+	copy(k.head[5:], b.Salt[:])
+	sum := crc32.Update(id.checksum(k.head[:]), castagnoli, content)
+	binary.LittleEndian.PutUint32(k.tail[:], sum)
 	return k, nil
 }
 

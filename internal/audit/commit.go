@@ -39,15 +39,18 @@ type chunk struct {
 // chunks are written in order.
 type chunks []chunk
 
-// add appends data to t and to the list. The memory of a new chunk is taken
+// add appends parts to t and to the list. The memory of a new chunk is taken
 // from spare.
-func (c *chunks) add(t *tail, data []byte, spare *buffers) {
+func (c *chunks) add(t *tail, spare *buffers, parts ...[]byte) {
 	n := len(*c)
 	if n == 0 || (*c)[n-1].tail != t {
 		*c, n = append(*c, chunk{tail: t, off: t.end, data: spare.take()}), n+1
 	}
-	(*c)[n-1].data = append((*c)[n-1].data, data...)
-	t.end += int64(len(data))
+	last := &(*c)[n-1]
+	for _, part := range parts {
+		last.data = append(last.data, part...)
+		t.end += int64(len(part))
+	}
 	t.allocated = max(t.allocated, t.end)
 }
 

@@ -221,9 +221,9 @@ func (l *Log) append(r Record, req, resp *keptBody) (*Pending, error) {
 	if l.segment != t {
 		b.retire(l.segment)
 		l.segment = t
-		b.rows.add(t, header{id: l.id, num: t.num, first: r.Seq, prev: r.Prev}.encode(), &l.spare)
+		b.rows.add(t, &l.spare, header{id: l.id, num: t.num, first: r.Seq, prev: r.Prev}.encode())
 	}
-	b.rows.add(t, raw, &l.spare)
+	b.rows.add(t, &l.spare, raw)
 	l.chain = chain{seq: r.Seq, hash: f.hash(), time: r.Time.UnixNano()}
 	b.last = l.chain
 	switch r.Kind {

@@ -87,15 +87,15 @@ func (l *Log) create(dir, name string, num, n int64) (*tail, error) {
 
 // placed is a body with its place, not yet queued.
 type placed struct {
-	ref   *BodyRef
-	tail  *tail
-	frame []byte
+	ref  *BodyRef
+	tail *tail
+	body *keptBody
 }
 
 // write queues the body in b.
 func (p placed) write(b *batch, spare *buffers) {
 	if p.tail != nil {
-		b.bodies.add(p.tail, p.frame, spare)
+		b.bodies.add(p.tail, spare, p.body.head[:], p.body.content, p.body.tail[:])
 	}
 }
 
@@ -106,7 +106,7 @@ func (l *Log) placeBodies(k Kind, list ...*keptBody) ([2]placed, error) {
 	var total int64
 	for _, body := range list {
 		if body != nil {
-			total += int64(len(body.frame))
+			total += body.ref.frameSize()
 		}
 	}
 	if total == 0 {
@@ -123,8 +123,8 @@ func (l *Log) placeBodies(k Kind, list ...*keptBody) ([2]placed, error) {
 		case t == nil || err != nil:
 			out[i] = placed{ref: body.place(0, 0)}
 		default:
-			out[i] = placed{ref: body.place(t.num, t.end+off), tail: t, frame: body.frame}
-			off += int64(len(body.frame))
+			out[i] = placed{ref: body.place(t.num, t.end+off), tail: t, body: body}
+			off += body.ref.frameSize()
 		}
 	}
 	return out, nil
@@ -143,7 +143,7 @@ func (l *Log) packFor(k Kind, n int64) (*tail, error) {
 	}
 	b := l.batch()
 	b.retire(l.pack)
-	b.bodies.add(t, encodePackHeader(l.id, num), &l.spare)
+	b.bodies.add(t, &l.spare, encodePackHeader(l.id, num))
 	l.pack, l.packs = t, num
 	return t, nil
 }

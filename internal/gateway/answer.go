@@ -110,6 +110,8 @@ func (x *exchange) newAnswerBody(resp *http.Response, clean *scrub.Filter, alive
 		meter: usage.New(x.spend.dialect, resp.Header.Get("Content-Type")), over: x.cutShort, capture: audit.NewCapture(room), room: room,
 	}
 	b.meter.Limit = x.spend.over
+	b.capture.Expect(resp.ContentLength)
+	b.meter.Expect(resp.ContentLength)
 	b.clean = scrub.NewReader(resp.Body, clean)
 	return b
 }

@@ -195,6 +195,13 @@ func (c *conn) request() (finding string, last bool) {
 	return c.finding, c.finding != "" || c.head.state == opaque
 }
 
+// whole says that the body of the request being handled has come.
+func (c *conn) whole() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.head.state == inHead
+}
+
 // serves is called when the session of a request is known.
 func (c *conn) serves() {
 	c.mu.Lock()

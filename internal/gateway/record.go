@@ -97,9 +97,7 @@ func (x *exchange) capture(l *live) *audit.Body {
 	if len(x.req.Body) == 0 {
 		return nil
 	}
-	c := audit.NewCapture(l.keep(min(int64(len(x.req.Body)), x.g.limits.CaptureBytes), x.g.limits.SessionKept))
-	_, _ = c.Write(x.req.Body)
-	return c.Body()
+	return audit.CaptureOf(x.req.Body, l.keep(min(int64(len(x.req.Body)), x.g.limits.CaptureBytes), x.g.limits.SessionKept))
 }
 
 // queueOutcome ends the intent. A log that fails now has failed for good, and

@@ -109,8 +109,8 @@ func (l *live) done() {
 	}
 }
 
-// load reads the body once, within the limit, within bodyTime, and within what
-// one session may have in memory here.
+// load reads the body once, within the limit, within bodyTime unless it is here
+// already, and within what one session may have in memory here.
 func (x *exchange) load(limit int64) ([]byte, error) {
 	if x.r.ContentLength == 0 {
 		return nil, nil
@@ -127,9 +127,11 @@ func (x *exchange) load(limit int64) ([]byte, error) {
 		return nil, gate.ErrBusy
 	}
 	x.release = release
-	rc := http.NewResponseController(x.w.ResponseWriter)
-	if err := rc.SetReadDeadline(time.Now().Add(bodyTime)); err != nil {
-		return nil, err
+	here := connOf(x.r.Context()).whole()
+	if !here {
+		if err := x.w.rc.SetReadDeadline(time.Now().Add(bodyTime)); err != nil {
+			return nil, err
+		}
 	}
 	var body bytes.Buffer
 	if x.r.ContentLength > 0 {
@@ -142,7 +144,10 @@ func (x *exchange) load(limit int64) ([]byte, error) {
 	if n > limit {
 		return nil, gate.ErrTooLarge
 	}
-	return body.Bytes(), rc.SetReadDeadline(time.Time{})
+	if !here {
+		err = x.w.rc.SetReadDeadline(time.Time{})
+	}
+	return body.Bytes(), err
 }
 
 // await waits once for the intent to be durable.

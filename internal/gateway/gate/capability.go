@@ -79,7 +79,7 @@ func (n *needs) body(kind, path string, doc strictjson.Document) {
 	case strings.HasSuffix(path, "/responses"):
 		n.openAIResponses(doc)
 	case strings.HasSuffix(path, "/embeddings"):
-		n.fields(doc, openAIEmbeddingFields())
+		n.fields(doc, openAIEmbeddingFields)
 	default:
 		n.openAIChat(doc)
 	}
@@ -102,10 +102,13 @@ func (n *needs) refuse(what string) {
 	}
 }
 
+// table knows names: the grant each needs, which may be none.
+type table func(name string) (grant string, known bool)
+
 // typed looks a type up in a table: "" is harmless, another value is the grant
 // it needs, absence is unknown.
-func (n *needs) typed(table map[string]string, kind, what string) {
-	switch grant, known := table[kind]; {
+func (n *needs) typed(in table, kind, what string) {
+	switch grant, known := in(kind); {
 	case !known:
 		n.refuse(what + " " + clip(kind))
 	case grant != "":
@@ -114,9 +117,9 @@ func (n *needs) typed(table map[string]string, kind, what string) {
 }
 
 // fields looks up the members of the top level.
-func (n *needs) fields(doc strictjson.Document, table map[string]string) {
+func (n *needs) fields(doc strictjson.Document, in table) {
 	doc.Each(func(key string, v strictjson.Document) bool {
-		grant, known := table[key]
+		grant, known := in(key)
 		switch {
 		case !known && !n.open:
 			n.want(session.GrantField+key, "field "+clip(key))

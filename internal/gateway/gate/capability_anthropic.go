@@ -10,44 +10,76 @@ import (
 // The tables of the Messages dialect: https://docs.anthropic.com/en/api/messages
 // and the pages of its tools.
 
-func anthropicFields() map[string]string {
-	return map[string]string{
-		"model": "", "messages": "", "max_tokens": "", "system": "", "metadata": "", "stop_sequences": "", "stream": "", "temperature": "",
-		"top_p": "", "top_k": "", "tools": "", "tool_choice": "", "thinking": "", "service_tier": "", "output_config": "", "output_format": "",
-		"cache_control": "", "context_management": "", "speed": "", "inference_geo": "",
-		"mcp_servers": session.GrantMCP, "container": session.GrantCode,
+func anthropicFields(name string) (grant string, known bool) {
+	switch name {
+	case "model", "messages", "max_tokens", "system", "metadata", "stop_sequences", "stream", "temperature", "top_p", "top_k", "tools",
+		"tool_choice", "thinking", "service_tier", "output_config", "output_format", "cache_control", "context_management", "speed",
+		"inference_geo":
+		return "", true
+	case "mcp_servers":
+		return session.GrantMCP, true
+	case "container":
+		return session.GrantCode, true
 	}
+	return "", false
 }
 
 // anthropicBlocks: blocks of earlier answers of a hosted tool need the grant of
 // that tool, because they ask the provider to take it up again.
-func anthropicBlocks() map[string]string {
-	return map[string]string{
-		"text": "", "image": "", "document": "", "tool_use": "", "tool_result": "", "thinking": "", "redacted_thinking": "", "search_result": "",
-		"compaction": "", "web_search_tool_result": session.GrantWebSearch, "web_fetch_tool_result": session.GrantWebFetch,
-		"code_execution_tool_result": session.GrantCode, "bash_code_execution_tool_result": session.GrantCode,
-		"text_editor_code_execution_tool_result": session.GrantCode, "container_upload": session.GrantFiles,
-		"mcp_tool_use": session.GrantMCP, "mcp_tool_result": session.GrantMCP,
-		"tool_search_tool_result": session.GrantTools, "tool_reference": session.GrantTools,
+func anthropicBlocks(name string) (grant string, known bool) {
+	switch name {
+	case "text", "image", "document", "tool_use", "tool_result", "thinking", "redacted_thinking", "search_result", "compaction":
+		return "", true
+	case "web_search_tool_result":
+		return session.GrantWebSearch, true
+	case "web_fetch_tool_result":
+		return session.GrantWebFetch, true
+	case "code_execution_tool_result", "bash_code_execution_tool_result", "text_editor_code_execution_tool_result":
+		return session.GrantCode, true
+	case "container_upload":
+		return session.GrantFiles, true
+	case "mcp_tool_use", "mcp_tool_result":
+		return session.GrantMCP, true
+	case "tool_search_tool_result", "tool_reference":
+		return session.GrantTools, true
 	}
+	return "", false
 }
 
-func anthropicSources() map[string]string {
-	return map[string]string{"base64": "", "text": "", "content": "", "url": session.GrantURL, "file": session.GrantFiles}
+func anthropicSources(name string) (grant string, known bool) {
+	switch name {
+	case "base64", "text", "content":
+		return "", true
+	case "url":
+		return session.GrantURL, true
+	case "file":
+		return session.GrantFiles, true
+	}
+	return "", false
 }
 
 // anthropicTools: the families whose calls the provider answers itself. A name
 // is a family, an underscore and a date.
-func anthropicTools() map[string]string {
-	return map[string]string{
-		"bash": "", "text_editor": "", "computer": session.GrantComputer, "memory": "", // run by the client
-		"web_search": session.GrantWebSearch, "web_fetch": session.GrantWebFetch, "code_execution": session.GrantCode,
-		"tool_search_tool_regex": session.GrantTools, "tool_search_tool_bm25": session.GrantTools,
+func anthropicTools(name string) (grant string, known bool) {
+	switch name {
+	case "bash", "text_editor", "memory": // run by the client
+		return "", true
+	case "computer":
+		return session.GrantComputer, true
+	case "web_search":
+		return session.GrantWebSearch, true
+	case "web_fetch":
+		return session.GrantWebFetch, true
+	case "code_execution":
+		return session.GrantCode, true
+	case "tool_search_tool_regex", "tool_search_tool_bm25":
+		return session.GrantTools, true
 	}
+	return "", false
 }
 
 func (n *needs) anthropic(doc strictjson.Document) {
-	n.fields(doc, anthropicFields())
+	n.fields(doc, anthropicFields)
 	doc.Each(func(key string, v strictjson.Document) bool {
 		switch strictjson.Fold(key) {
 		case "tools":
@@ -74,7 +106,7 @@ func (n *needs) anthropicTool(tool strictjson.Document) {
 		case family == "":
 			n.refuse("the tool type " + clip(kind))
 		default:
-			n.typed(anthropicTools(), family, "tool")
+			n.typed(anthropicTools, family, "tool")
 		}
 	})
 }
@@ -114,7 +146,7 @@ func (n *needs) anthropicBlock(block strictjson.Document) {
 		return true
 	})
 	if kind != "server_tool_use" {
-		n.typed(anthropicBlocks(), kind, "content")
+		n.typed(anthropicBlocks, kind, "content")
 		return
 	}
 	name, _ := block.String("name")
@@ -122,13 +154,14 @@ func (n *needs) anthropicBlock(block strictjson.Document) {
 	case "bash_code_execution", "text_editor_code_execution":
 		name = "code_execution"
 	}
-	n.typed(anthropicTools(), name, "use of the tool")
+	n.typed(anthropicTools, name, "use of the tool")
 }
 
 // hosted: results of hosted tools have content of their own shape; they need
 // the grant of the tool and are not looked into.
 func hosted(kind string) bool {
-	return anthropicBlocks()[kind] != "" && kind != "container_upload" && kind != "mcp_tool_result"
+	grant, _ := anthropicBlocks(kind)
+	return grant != "" && kind != "container_upload" && kind != "mcp_tool_result"
 }
 
 func (n *needs) anthropicSource(source strictjson.Document) {
@@ -139,7 +172,7 @@ func (n *needs) anthropicSource(source strictjson.Document) {
 		switch strictjson.Fold(key) {
 		case "type":
 			kind, _ := v.Text()
-			n.typed(anthropicSources(), kind, "source")
+			n.typed(anthropicSources, kind, "source")
 		case "url":
 			n.source(v, "source url")
 		case "file_id":

@@ -14,39 +14,56 @@ import (
 // plain is a name without case and underscores.
 func plain(name string) string { return strings.ReplaceAll(strictjson.Fold(name), "_", "") }
 
-func geminiFields() map[string]string {
-	return map[string]string{
-		"model": "", "contents": "", "content": "", "tools": "", "toolconfig": "", "safetysettings": "", "systeminstruction": "",
-		"generationconfig": "", "labels": "", "tasktype": "", "title": "", "outputdimensionality": "", "generatecontentrequest": "",
-		"cachedcontent": session.GrantState, "store": session.GrantState,
+func geminiFields(name string) (grant string, known bool) {
+	switch name {
+	case "model", "contents", "content", "tools", "toolconfig", "safetysettings", "systeminstruction", "generationconfig", "labels",
+		"tasktype", "title", "outputdimensionality", "generatecontentrequest":
+		return "", true
+	case "cachedcontent", "store":
+		return session.GrantState, true
 	}
+	return "", false
 }
 
-func geminiTools() map[string]string {
-	return map[string]string{
-		"functiondeclarations": "", "googlesearch": session.GrantWebSearch, "googlesearchretrieval": session.GrantWebSearch,
-		"enterprisewebsearch": session.GrantWebSearch, "googlemaps": session.GrantWebSearch, "urlcontext": session.GrantWebFetch,
-		"codeexecution": session.GrantCode, "filesearch": session.GrantFiles, "retrieval": session.GrantFiles,
-		"computeruse": session.GrantComputer, "mcpservers": session.GrantMCP,
+func geminiTools(name string) (grant string, known bool) {
+	switch name {
+	case "functiondeclarations":
+		return "", true
+	case "googlesearch", "googlesearchretrieval", "enterprisewebsearch", "googlemaps":
+		return session.GrantWebSearch, true
+	case "urlcontext":
+		return session.GrantWebFetch, true
+	case "codeexecution":
+		return session.GrantCode, true
+	case "filesearch", "retrieval":
+		return session.GrantFiles, true
+	case "computeruse":
+		return session.GrantComputer, true
+	case "mcpservers":
+		return session.GrantMCP, true
 	}
+	return "", false
 }
 
 // geminiParts: the members a part may have. Arguments and answers of functions
 // are data and stay closed.
-func geminiParts() map[string]string {
-	return map[string]string{
-		"text": "", "inlinedata": "", "functioncall": "", "functionresponse": "", "thought": "", "thoughtsignature": "",
-		"videometadata": "", "mediaresolution": "", "partmetadata": "", "filedata": "",
-		"executablecode": session.GrantCode, "codeexecutionresult": session.GrantCode,
+func geminiParts(name string) (grant string, known bool) {
+	switch name {
+	case "text", "inlinedata", "functioncall", "functionresponse", "thought", "thoughtsignature", "videometadata", "mediaresolution",
+		"partmetadata", "filedata":
+		return "", true
+	case "executablecode", "codeexecutionresult":
+		return session.GrantCode, true
 	}
+	return "", false
 }
 
 func (n *needs) gemini(doc strictjson.Document) {
-	n.plainFields(doc, geminiFields(), "field", session.GrantField)
+	n.plainFields(doc, geminiFields, "field", session.GrantField)
 	doc.Each(func(key string, v strictjson.Document) bool {
 		switch plain(key) {
 		case "tools":
-			n.list(v, "tools", func(tool strictjson.Document) { n.plainFields(tool, geminiTools(), "tool", "") })
+			n.list(v, "tools", func(tool strictjson.Document) { n.plainFields(tool, geminiTools, "tool", "") })
 		case "contents":
 			n.list(v, "contents", n.geminiContent)
 		case "content", "systeminstruction":
@@ -62,9 +79,9 @@ func (n *needs) gemini(doc strictjson.Document) {
 
 // plainFields looks members up under their plain names. open is the prefix of
 // the grant that an unlisted member can be given; without one it is refused.
-func (n *needs) plainFields(v strictjson.Document, table map[string]string, what, open string) {
+func (n *needs) plainFields(v strictjson.Document, in table, what, open string) {
 	v.Each(func(key string, value strictjson.Document) bool {
-		grant, known := table[plain(key)]
+		grant, known := in(plain(key))
 		switch {
 		case !known && open != "":
 			n.want(open+key, what+" "+clip(key))
@@ -96,7 +113,7 @@ func (n *needs) geminiParts(v strictjson.Document) {
 }
 
 func (n *needs) geminiPart(part strictjson.Document) {
-	n.plainFields(part, geminiParts(), "part", "")
+	n.plainFields(part, geminiParts, "part", "")
 	part.Each(func(key string, v strictjson.Document) bool {
 		switch plain(key) {
 		case "filedata":

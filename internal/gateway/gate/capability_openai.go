@@ -10,68 +10,113 @@ import (
 // The tables of the two OpenAI dialects, Chat Completions and Responses:
 // https://platform.openai.com/docs/api-reference
 
-func openAIChatFields() map[string]string {
-	return map[string]string{
-		"model": "", "messages": "", "max_tokens": "", "max_completion_tokens": "", "temperature": "", "top_p": "", "n": "", "stop": "",
-		"stream": "", "stream_options": "", "presence_penalty": "", "frequency_penalty": "", "logit_bias": "", "logprobs": "",
-		"top_logprobs": "", "user": "", "seed": "", "tools": "", "tool_choice": "", "parallel_tool_calls": "", "functions": "",
-		"function_call": "", "response_format": "", "reasoning_effort": "", "verbosity": "", "prediction": "", "metadata": "",
-		"modalities": "", "service_tier": "", "prompt_cache_key": "", "prompt_cache_retention": "", "safety_identifier": "",
-		"store": session.GrantState, "audio": session.GrantAudio, "web_search_options": session.GrantWebSearch,
+func openAIChatFields(name string) (grant string, known bool) {
+	switch name {
+	case "model", "messages", "max_tokens", "max_completion_tokens", "temperature", "top_p", "n", "stop", "stream", "stream_options",
+		"presence_penalty", "frequency_penalty", "logit_bias", "logprobs", "top_logprobs", "user", "seed", "tools", "tool_choice",
+		"parallel_tool_calls", "functions", "function_call", "response_format", "reasoning_effort", "verbosity", "prediction", "metadata",
+		"modalities", "service_tier", "prompt_cache_key", "prompt_cache_retention", "safety_identifier":
+		return "", true
+	case "store":
+		return session.GrantState, true
+	case "audio":
+		return session.GrantAudio, true
+	case "web_search_options":
+		return session.GrantWebSearch, true
 	}
+	return "", false
 }
 
-func openAIResponseFields() map[string]string {
-	return map[string]string{
-		"model": "", "input": "", "instructions": "", "max_output_tokens": "", "max_tool_calls": "", "temperature": "", "top_p": "",
-		"stream": "", "stream_options": "", "user": "", "tools": "", "tool_choice": "", "parallel_tool_calls": "", "text": "",
-		"reasoning": "", "truncation": "", "metadata": "", "service_tier": "", "prompt_cache_key": "", "prompt_cache_retention": "",
-		"safety_identifier": "", "top_logprobs": "", "include": "", "store": session.GrantState, "background": session.GrantState,
-		"previous_response_id": session.GrantState, "conversation": session.GrantState, "prompt": session.GrantState,
+func openAIResponseFields(name string) (grant string, known bool) {
+	switch name {
+	case "model", "input", "instructions", "max_output_tokens", "max_tool_calls", "temperature", "top_p", "stream", "stream_options",
+		"user", "tools", "tool_choice", "parallel_tool_calls", "text", "reasoning", "truncation", "metadata", "service_tier",
+		"prompt_cache_key", "prompt_cache_retention", "safety_identifier", "top_logprobs", "include":
+		return "", true
+	case "store", "background", "previous_response_id", "conversation", "prompt":
+		return session.GrantState, true
 	}
+	return "", false
 }
 
-func openAIEmbeddingFields() map[string]string {
-	return map[string]string{"model": "", "input": "", "encoding_format": "", "dimensions": "", "user": ""}
+func openAIEmbeddingFields(name string) (grant string, known bool) {
+	switch name {
+	case "model", "input", "encoding_format", "dimensions", "user":
+		return "", true
+	}
+	return "", false
 }
 
-func openAITools() map[string]string {
-	return map[string]string{
-		"function": "", "custom": "", "local_shell": "", "apply_patch": "", // run by the client
-		"web_search": session.GrantWebSearch, "web_search_preview": session.GrantWebSearch,
-		"file_search": session.GrantFiles, "code_interpreter": session.GrantCode, "shell": session.GrantCode,
-		"image_generation": session.GrantImages, "mcp": session.GrantMCP, "tool_search": session.GrantTools,
-		"computer": session.GrantComputer, "computer_use_preview": session.GrantComputer,
+func openAITools(name string) (grant string, known bool) {
+	switch name {
+	case "function", "custom", "local_shell", "apply_patch": // run by the client
+		return "", true
+	case "web_search", "web_search_preview":
+		return session.GrantWebSearch, true
+	case "file_search":
+		return session.GrantFiles, true
+	case "code_interpreter", "shell":
+		return session.GrantCode, true
+	case "image_generation":
+		return session.GrantImages, true
+	case "mcp":
+		return session.GrantMCP, true
+	case "tool_search":
+		return session.GrantTools, true
+	case "computer", "computer_use_preview":
+		return session.GrantComputer, true
 	}
+	return "", false
 }
 
 // openAIItems: what may stand in messages and input, by its type.
-func openAIItems() map[string]string {
-	return map[string]string{
-		"message": "", "text": "", "refusal": "", "image_url": "", "file": "", "input_text": "", "output_text": "", "input_image": "", "input_file": "",
-		"summary_text": "", "reasoning_text": "", "function_call": "", "function_call_output": "", "custom_tool_call": "", "custom_tool_call_output": "",
-		"reasoning": "", "local_shell_call": "", "local_shell_call_output": "", "apply_patch_call": "", "apply_patch_call_output": "", "compaction": "",
-		"input_audio": session.GrantAudio, "item_reference": session.GrantState,
-		"computer_call": session.GrantComputer, "computer_call_output": session.GrantComputer, "computer_screenshot": session.GrantComputer,
-		"web_search_call": session.GrantWebSearch, "file_search_call": session.GrantFiles, "code_interpreter_call": session.GrantCode,
-		"shell_call": session.GrantCode, "shell_call_output": session.GrantCode, "image_generation_call": session.GrantImages,
-		"mcp_list_tools": session.GrantMCP, "mcp_call": session.GrantMCP, "mcp_approval_request": session.GrantMCP, "mcp_approval_response": session.GrantMCP,
-		"tool_search_call": session.GrantTools, "tool_search_output": session.GrantTools,
+func openAIItems(name string) (grant string, known bool) {
+	switch name {
+	case "message", "text", "refusal", "image_url", "file", "input_text", "output_text", "input_image", "input_file", "summary_text",
+		"reasoning_text", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output", "reasoning",
+		"local_shell_call", "local_shell_call_output", "apply_patch_call", "apply_patch_call_output", "compaction":
+		return "", true
+	case "input_audio":
+		return session.GrantAudio, true
+	case "item_reference":
+		return session.GrantState, true
+	case "computer_call", "computer_call_output", "computer_screenshot":
+		return session.GrantComputer, true
+	case "web_search_call":
+		return session.GrantWebSearch, true
+	case "file_search_call":
+		return session.GrantFiles, true
+	case "code_interpreter_call", "shell_call", "shell_call_output":
+		return session.GrantCode, true
+	case "image_generation_call":
+		return session.GrantImages, true
+	case "mcp_list_tools", "mcp_call", "mcp_approval_request", "mcp_approval_response":
+		return session.GrantMCP, true
+	case "tool_search_call", "tool_search_output":
+		return session.GrantTools, true
 	}
+	return "", false
 }
 
 // openAIIncludes: what may be asked to be added to an answer.
-func openAIIncludes() map[string]string {
-	return map[string]string{
-		"reasoning.encrypted_content": "", "message.output_text.logprobs": "", "message.input_image.image_url": "",
-		"web_search_call.results": session.GrantWebSearch, "web_search_call.action.sources": session.GrantWebSearch,
-		"file_search_call.results": session.GrantFiles, "code_interpreter_call.outputs": session.GrantCode,
-		"computer_call_output.output.image_url": session.GrantComputer,
+func openAIIncludes(name string) (grant string, known bool) {
+	switch name {
+	case "reasoning.encrypted_content", "message.output_text.logprobs", "message.input_image.image_url":
+		return "", true
+	case "web_search_call.results", "web_search_call.action.sources":
+		return session.GrantWebSearch, true
+	case "file_search_call.results":
+		return session.GrantFiles, true
+	case "code_interpreter_call.outputs":
+		return session.GrantCode, true
+	case "computer_call_output.output.image_url":
+		return session.GrantComputer, true
 	}
+	return "", false
 }
 
 func (n *needs) openAIChat(doc strictjson.Document) {
-	n.fields(doc, openAIChatFields())
+	n.fields(doc, openAIChatFields)
 	n.searchModel(doc)
 	n.member(doc, "tools", n.openAITools)
 	n.member(doc, "messages", func(v strictjson.Document) { n.list(v, "messages", n.openAIItem) })
@@ -92,7 +137,7 @@ func (n *needs) searchModel(doc strictjson.Document) {
 // openAIResponses: an answer is kept for weeks unless the request says
 // otherwise, so saying nothing is asking for it.
 func (n *needs) openAIResponses(doc strictjson.Document) {
-	n.fields(doc, openAIResponseFields())
+	n.fields(doc, openAIResponseFields)
 	n.searchModel(doc)
 	n.member(doc, "tools", n.openAITools)
 	n.member(doc, "input", n.openAIContent)
@@ -100,7 +145,7 @@ func (n *needs) openAIResponses(doc strictjson.Document) {
 	n.member(doc, "include", func(v strictjson.Document) {
 		v.Each(func(_ string, one strictjson.Document) bool {
 			name, _ := one.Text()
-			n.typed(openAIIncludes(), name, "include")
+			n.typed(openAIIncludes, name, "include")
 			return true
 		})
 	})
@@ -115,7 +160,7 @@ func (n *needs) openAITools(v strictjson.Document) {
 		if i := len(kind) - 11; i > 0 && dateTail(kind[i:]) {
 			kind = kind[:i]
 		}
-		n.typed(openAITools(), kind, "tool")
+		n.typed(openAITools, kind, "tool")
 	})
 }
 
@@ -154,7 +199,7 @@ func (n *needs) openAIItem(item strictjson.Document) {
 		switch name := strictjson.Fold(key); name {
 		case "type":
 			kind, _ := v.Text()
-			n.typed(openAIItems(), kind, "content")
+			n.typed(openAIItems, kind, "content")
 		case "content", "summary":
 			n.openAIContent(v)
 		case "output":

@@ -27,6 +27,21 @@ func (s *Set) Filter() *Filter { return &Filter{set: s, trie: s.body} }
 // Hits is how many occurrences were replaced.
 func (f *Filter) Hits() int64 { return f.hits }
 
+// Holds says whether bytes are held back.
+func (f *Filter) Holds() bool { return len(f.buf) > 0 }
+
+// Skip returns how many bytes of p no form can begin in, while none is held
+// back. They leave as they are, and the rest is for Push.
+func (f *Filter) Skip(p []byte) int {
+	if f.Holds() {
+		return 0
+	}
+	n := f.trie.next(p, 0)
+	f.base += int64(n)
+	f.end += int64(n)
+	return n
+}
+
 // Push appends to dst what of p, and of what was held back, may leave now.
 func (f *Filter) Push(dst, p []byte) []byte {
 	f.buf = append(f.buf, p...)

@@ -221,6 +221,47 @@ func TestNamesHaveNoCase(t *testing.T) {
 	}
 }
 
+// TestReaderAndFilterAgree: whatever lands in the caller's buffer at once, and
+// however small that is.
+func TestReaderAndFilterAgree(t *testing.T) {
+	set := New(key)
+	text := strings.Repeat("words, 100% of them, s", 3) + key + `sk-ant\u0073k %73k` + key[:12] + key + "sk" + strings.Repeat("-", 40) + key[:5]
+	f := set.Filter()
+	want := string(f.Flush(f.Push(nil, []byte(text))))
+	for chunk := 1; chunk < len(text); chunk++ {
+		for size := 1; size < 90; size += 7 {
+			r := NewReader(&chunks{text, chunk}, set.Filter())
+			got, err := io.ReadAll(struct{ io.Reader }{&small{r, size}})
+			if err != nil || string(got) != want || r.Hits() != 2 {
+				t.Fatalf("%d bytes at once into %d: %q, %v", chunk, size, got, err)
+			}
+		}
+	}
+}
+
+// chunks is read n bytes at a time.
+type chunks struct {
+	left string
+	n    int
+}
+
+func (c *chunks) Read(p []byte) (int, error) {
+	if c.left == "" {
+		return 0, io.EOF
+	}
+	n := copy(p, c.left[:min(c.n, len(c.left))])
+	c.left = c.left[n:]
+	return n, nil
+}
+
+// small offers its source n bytes of room.
+type small struct {
+	r io.Reader
+	n int
+}
+
+func (s *small) Read(p []byte) (int, error) { return s.r.Read(p[:min(s.n, len(p))]) }
+
 func TestReaderKeepsLengthAndError(t *testing.T) {
 	text, set := "a"+key+"b", New(key)
 	for name, src := range map[string]io.Reader{

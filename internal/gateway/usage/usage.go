@@ -37,6 +37,7 @@ const (
 	maxDocument = 16 << 20 // JSON answers are at most some hundred kB; a longer one has unknown usage
 	maxLine     = 4 << 20  // one event of a stream
 	maxCount    = 1 << 40  // no call uses a tebi-token
+	maxExpected = 64 << 10 // taken on the word of who announces a length
 )
 
 // ErrOver is returned by Write at the end of the frame in which the limit was
@@ -141,6 +142,13 @@ func New(d Dialect, contentType string) *Meter {
 	return m
 }
 
+// Expect says how many bytes the answer has, as far as is known.
+func (m *Meter) Expect(n int64) {
+	if m.framing == document && 0 < n && n <= maxExpected {
+		m.buf.Grow(int(n))
+	}
+}
+
 // Write takes the next bytes of the answer. It fails with ErrOver only, and
 // then tells how many bytes belong to whole frames: the rest was not read.
 func (m *Meter) Write(p []byte) (int, error) {
@@ -174,9 +182,13 @@ func (m *Meter) lines(p []byte) (int, error) {
 			m.keep(p[at:], maxLine)
 			return len(p), nil
 		}
-		m.keep(p[at:at+i], maxLine)
+		line := p[at : at+i]
+		if m.buf.Len() > 0 {
+			m.keep(line, maxLine)
+			line = m.buf.Bytes()
+		}
 		at += i + 1
-		data, ok := bytes.CutPrefix(m.buf.Bytes(), []byte("data:"))
+		data, ok := bytes.CutPrefix(line, []byte("data:"))
 		if ok {
 			m.frame(data)
 		}
@@ -284,8 +296,9 @@ func (m *Meter) document(doc gjson.Result) {
 	switch m.dialect {
 	case Anthropic:
 		m.model = doc.Get("model").String()
-		m.anthropicUsage(doc.Get("usage"))
-		m.final = doc.Get("usage.input_tokens").Exists() && doc.Get("usage.output_tokens").Exists()
+		u := doc.Get("usage")
+		m.anthropicUsage(u)
+		m.final = u.Get("input_tokens").Exists() && u.Get("output_tokens").Exists()
 	case Chat:
 		m.chatDocument(doc)
 	case Responses:
