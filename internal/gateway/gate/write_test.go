@@ -118,6 +118,8 @@ func TestWritesAreDeniedUnlessPermitted(t *testing.T) {
 		"a push to main beside a branch":   {push("0", "a", "refs/heads/moeca/x", "0", "a", "refs/heads/main"), everything, "ref", ReasonRef},
 		"a push of a tag":                  {push("0", "a", "refs/tags/v1"), everything, "ref", ReasonRef},
 		"a push to the target of the task": {push("a", "b", "refs/heads/moeca/target"), everything, "ref", ReasonRef},
+		"a push that shows nothing":        {push("a", "b", "refs/heads/moeca/x"), everything, "ref", ReasonForced},
+		"the same beside a new branch":     {push("0", "a", "refs/heads/moeca/y", "a", "b", "refs/heads/moeca/x"), everything, "ref", ReasonForced},
 		"a push that deletes":              {push("a", "0", "refs/heads/moeca/x"), everything, "write", ReasonNever},
 		"a listed path":                    {judged("custom", "GET", "/x", ""), gatewayapi.Policy{Paths: []string{"/x", "/y/*"}}, "", ""},
 		"a path that is not listed":        {judged("custom", "GET", "/z", ""), gatewayapi.Policy{Paths: []string{"/x", "/y/*"}}, "path", ReasonNotListed},
@@ -293,7 +295,7 @@ func FuzzAuthorize(f *testing.F) {
 					t.Fatalf("%s %s may write %q", method, path, ref)
 				}
 			}
-			if op.Repo != "" && op.Repo != "o/n" || op.Never != "" || !op.Shipped {
+			if op.Repo != "" && op.Repo != "o/n" || op.Never != "" || op.Forced != "" || !op.Shipped {
 				t.Fatalf("%s %s passes as %+v", method, path, op)
 			}
 		}

@@ -21,7 +21,9 @@
 // An operation with Never set is refused whatever a Policy says: merging,
 // approving, forcing or deleting through a push, rules and access of a
 // repository. Writes to protected branches cannot be opened either: a ref must
-// lie under a permitted prefix and be no protected name.
+// lie under a permitted prefix and be no protected name. Nor can rewriting: a
+// push that moves a branch must show by the commits in it that the branch moves
+// forward (Operation.Forced).
 //
 // # What reads as a write
 //
@@ -39,8 +41,9 @@
 //
 // # What it does not do
 //
-// Whether a push fast-forwards is not in its command list, so an update of a
-// branch under a permitted prefix may rewrite it. Node ids of GraphQL name the
+// A push that moves a branch to commits which the remote has already is refused:
+// nothing in it shows where they lead. SHA-1 collisions are the remote's to
+// notice. Node ids of GraphQL name the
 // repository only for repositories themselves; ids of what lies inside one
 // could be forged and are not trusted by default. A GraphQL query that starts
 // at a permitted repository cannot be held to it by a schema we do not have;

@@ -51,7 +51,7 @@ func parsePush(in Input, repo string) ([]Operation, error) {
 	if len(in.Header.Values("Content-Encoding")) > 0 {
 		return nil, unclear("a push under a content encoding cannot be read")
 	}
-	updates, err := Push(in.Body)
+	updates, pack, err := push(in.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -64,6 +64,9 @@ func parsePush(in Input, repo string) ([]Operation, error) {
 			op.Never = NeverForce
 		}
 		op.Refs = append(op.Refs, u.Ref)
+	}
+	if op.Never == "" {
+		op.Forced = forced(pack, updates)
 	}
 	return []Operation{op}, nil
 }

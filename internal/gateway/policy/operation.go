@@ -34,6 +34,7 @@ type Operation struct {
 	Never   string   // why no rule can permit it
 	Repo    string   // "owner/name", empty where none is named
 	Refs    []string // refs it would write, in full; an empty one is the default branch
+	Forced  string   // why a ref is not shown to move forward only; empty: all are
 }
 
 // ErrUnclear is wrapped by every error of Parse.

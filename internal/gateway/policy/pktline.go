@@ -15,6 +15,9 @@ type Update struct {
 // Deletes says whether the command removes the ref.
 func (u Update) Deletes() bool { return strings.Trim(u.New, "0") == "" }
 
+// creates says whether the ref must not exist before the command.
+func (u Update) creates() bool { return strings.Trim(u.Old, "0") == "" }
+
 // maxUpdates bounds the commands of one push.
 const maxUpdates = 64
 
@@ -24,12 +27,17 @@ const maxUpdates = 64
 // only, no push options, no certificate, no ref twice. The probe that git
 // sends before a large push is one flush and has no commands.
 func Push(body []byte) ([]Update, error) {
-	var updates []Update
+	updates, _, err := push(body)
+	return updates, err
+}
+
+// push also returns the pack, which is a part of the body.
+func push(body []byte) (updates []Update, pack []byte, err error) {
 	size := 0
 	for {
 		line, rest, err := packet(body)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		body = rest
 		if line == nil {
@@ -37,31 +45,31 @@ func Push(body []byte) ([]Update, error) {
 		}
 		if oid, ok := strings.CutPrefix(string(line), "shallow "); ok && len(updates) == 0 {
 			if !isOID(oid) {
-				return nil, unclear("a shallow line without an object id")
+				return nil, nil, unclear("a shallow line without an object id")
 			}
 			continue
 		}
 		u, err := command(line, len(updates) == 0)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if size == 0 {
 			size = len(u.Old)
 		}
 		if len(u.Old) != size || len(u.New) != size || len(updates) == maxUpdates {
-			return nil, unclear("object ids of two sizes, or more than %d commands", maxUpdates)
+			return nil, nil, unclear("object ids of two sizes, or more than %d commands", maxUpdates)
 		}
 		for _, before := range updates {
 			if strings.EqualFold(before.Ref, u.Ref) {
-				return nil, unclear("a ref stands twice in one push")
+				return nil, nil, unclear("a ref stands twice in one push")
 			}
 		}
 		updates = append(updates, u)
 	}
 	if len(body) > 0 && (len(updates) == 0 || !bytes.HasPrefix(body, []byte("PACK"))) {
-		return nil, unclear("what follows the commands is no pack")
+		return nil, nil, unclear("what follows the commands is no pack")
 	}
-	return updates, nil
+	return updates, body, nil
 }
 
 // packet cuts one pkt-line. A nil line is a flush.
