@@ -153,6 +153,9 @@ func (s *survey) ends(last int64, id logID) error {
 	if cause != nil {
 		return &BrokenError{Seq: last + 1, File: CheckpointFile, Cause: cause}
 	}
+	if last == 0 { // a log that never had a row is named anew, and so is its key
+		s.signer, s.vkey, s.signed = signer{}, "", Checkpoint{}
+	}
 	return nil
 }
 

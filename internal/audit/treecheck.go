@@ -13,7 +13,8 @@ type treeCheck struct {
 	files [treeLevels]sizedFile
 	read  [treeLevels]*bufio.Reader
 	have  [treeLevels]int64 // whole hashes that were in the file when it was opened
-	done  [treeLevels]int64 // of them compared
+	need  [treeLevels]int64 // hashes that must be in the file
+	done  [treeLevels]int64 // compared, or passed where there is nothing to compare with
 }
 
 // sizedFile is what is needed of a file of the tree.
@@ -71,11 +72,11 @@ func (c *treeCheck) skip(size int64) {
 	}
 }
 
-// next compares the next hash of a level, which must be one of those that the
-// file had.
+// next compares the next hash of a level.
 func (c *treeCheck) next(level int, h Hash) (same bool, err error) {
-	if c.done[level] >= c.have[level] {
-		return true, nil // nothing to compare with
+	if i := c.done[level]; i >= c.have[level] {
+		c.done[level]++
+		return i >= c.need[level], nil
 	}
 	if c.read[level] == nil {
 		from := c.done[level] * HashSize

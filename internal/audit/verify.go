@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,6 +28,8 @@ type Head struct {
 type VerifyOptions struct {
 	Head     *Head           // head the caller holds: must be in the log
 	Since    *Head           // head up to which the log was verified before: rows up to it are not read again
+	Held     *Checkpoint     // checkpoint the caller holds: the log must continue it
+	From     *Checkpoint     // checkpoint up to which the log was verified before, likewise
 	Bodies   bool            // check captured contents too
 	Progress func(seq int64) // called every thousand rows
 	Settle   time.Duration   // how long an unfinished last row may take; 0 = 200 ms
@@ -42,6 +45,8 @@ type Report struct {
 	OpenIntents []int64 `json:"open_intents,omitempty"` // intents without outcome, among the rows read
 	Bodies      int64   `json:"bodies,omitempty"`       // bodies checked
 	Erased      int64   `json:"erased,omitempty"`       // bodies erased, of which nothing can be checked
+	Signed      int64   `json:"signed,omitempty"`       // rows that the log's own checkpoint covers
+	Checkpoint  string  `json:"checkpoint,omitempty"`   // that checkpoint, to be kept elsewhere
 }
 
 // String is the form of ParseHead.
@@ -68,18 +73,29 @@ func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
 // reports the first row that is damaged, missing or out of place. It streams:
 // memory does not grow with the log. An error means that the log could not be
 // read (ErrNoLog, ErrNewerVersion, I/O, ctx), not that it is broken.
+//
+// With Since or From only the rows behind it are read: that the log continues it
+// is proven by the tree. Rows up to it whose bytes were changed since, while the
+// tree was not, are found by a Verify without them.
 func Verify(ctx context.Context, dir string, o VerifyOptions) (Report, error) {
-	v := &verifier{
-		dir: dir, o: o, open: make(map[int64]struct{}), packs: make(map[int64]*os.File),
+	if o.Settle <= 0 {
+		o.Settle = 200 * time.Millisecond
 	}
-	if v.o.Settle <= 0 {
-		v.o.Settle = 200 * time.Millisecond
-	}
-	defer v.close()
+	v := newVerifier(dir, o)
+	defer func() { v.close() }()
 	err := v.run(ctx)
+	if isBroken(err) && v.shortened && v.tree.parted {
+		v.close()
+		v = newVerifier(dir, o)
+		v.whole = true // so that the row is named
+		err = v.run(ctx)
+	}
 	rep := Report{
 		OK: err == nil, Records: v.chain.seq, Head: v.chain.hash,
 		OpenIntents: slices.Sorted(maps.Keys(v.open)), Bodies: v.bodies, Erased: v.erased,
+	}
+	if err == nil {
+		rep.Signed, rep.Checkpoint = v.tree.signed.Size, v.tree.signed.Text
 	}
 	var broken *BrokenError
 	if errors.As(err, &broken) {
@@ -101,8 +117,12 @@ func (e *BrokenError) problem() string {
 
 // verifier walks the segments in order. It is used once.
 type verifier struct {
-	dir    string
-	o      VerifyOptions
+	dir       string
+	o         VerifyOptions
+	whole     bool // begin at row 1 in any case
+	shortened bool // rows were left out
+	tree      treeVerifier
+
 	id     logID
 	chain  chain
 	batch  int64 // commit of the last row; 0 before the first row read
@@ -112,65 +132,122 @@ type verifier struct {
 	erased int64
 }
 
+func newVerifier(dir string, o VerifyOptions) *verifier {
+	return &verifier{dir: dir, o: o, open: make(map[int64]struct{}), packs: make(map[int64]*os.File)}
+}
+
 func (v *verifier) close() {
+	v.tree.check.close()
 	for _, f := range v.packs {
 		f.Close()
 	}
 }
 
 func (v *verifier) run(ctx context.Context) error {
+	// What the tree says was durable before, so the rows read later hold it.
+	if err := v.tree.open(v.dir); err != nil {
+		return err
+	}
+	v.tree.off = v.tree.unsigned && v.o.Held == nil && v.o.From == nil
 	entries, err := os.ReadDir(v.dir)
 	if err != nil {
 		return err
 	}
 	nums := numbered(entries, segmentName)
-	if len(nums) == 0 {
-		if v.o.Head == nil && v.o.Since == nil {
-			return ErrNoLog
-		}
-		return v.headsReached()
+	if len(nums) == 0 && v.expected() == 0 {
+		return ErrNoLog
 	}
-	num, err := v.firstSegment(nums[len(nums)-1])
+	err = v.segments(ctx, nums)
+	if err == nil || isBroken(err) {
+		err = v.ends(err)
+	}
+	return err
+}
+
+func (v *verifier) segments(ctx context.Context, nums []int64) error {
+	if len(nums) == 0 {
+		return nil
+	}
+	num, err := v.firstSegment(ctx, nums[len(nums)-1])
 	if err != nil {
 		return err
 	}
 	for ; ; num++ {
 		more, err := v.segment(ctx, num, nums[len(nums)-1])
-		if err != nil {
+		if err != nil || !more {
 			return err
 		}
-		if !more {
-			break
+	}
+}
+
+// expected is how many rows there must be at least.
+func (v *verifier) expected() int64 {
+	n := max(v.tree.signed.Size, v.tree.check.have[0])
+	for _, h := range v.heads() {
+		if h != nil {
+			n = max(n, h.Seq)
 		}
 	}
-	return v.headsReached()
+	for _, c := range v.held() {
+		if c != nil {
+			n = max(n, c.Size)
+		}
+	}
+	return n
 }
 
 // heads are the heads the caller holds; either may be nil.
 func (v *verifier) heads() [2]*Head { return [2]*Head{v.o.Head, v.o.Since} }
 
-// headsReached says whether the log is as long as every head the caller holds.
-func (v *verifier) headsReached() error {
+// held are the checkpoints the caller holds; either may be nil.
+func (v *verifier) held() [2]*Checkpoint { return [2]*Checkpoint{v.o.Held, v.o.From} }
+
+// ends says what is wrong with the log as a whole, or earlier in it than what
+// was found.
+func (v *verifier) ends(found error) error {
+	if bad := v.tree.bad; bad != nil {
+		var broken *BrokenError
+		if !errors.As(found, &broken) || broken.Seq >= bad.Seq {
+			v.chain = bad.before
+			return bad.BrokenError
+		}
+	}
+	if found != nil {
+		return found
+	}
+	short := func(what string, rows int64) error {
+		return fmt.Errorf("the log ends at row %d and is shorter than %s (row %d): rows were cut off", v.chain.seq, what, rows)
+	}
+	var err error
 	for _, h := range v.heads() {
 		if h != nil && h.Seq > v.chain.seq {
-			return &BrokenError{Seq: v.chain.seq + 1, Cause: fmt.Errorf(
-				"the log ends at row %d and is shorter than the head you hold (row %d): rows were cut off", v.chain.seq, h.Seq)}
+			err = short("the head you hold", h.Seq)
 		}
+	}
+	for _, c := range v.held() {
+		switch {
+		case c != nil && c.Size > v.chain.seq:
+			err = short("the checkpoint you hold", c.Size)
+		case c != nil && c.Origin != v.id.origin():
+			err = errors.New("the checkpoint you hold is that of another log")
+		}
+	}
+	if err == nil {
+		err = v.tree.ends(v.chain.seq, v.id, short)
+	}
+	if err != nil {
+		return &BrokenError{Seq: v.chain.seq + 1, Cause: err}
 	}
 	return nil
 }
 
-// firstSegment is the segment that holds the first head, or 1 without Since. The
-// chain then begins as that segment's header says, which the head confirms.
-func (v *verifier) firstSegment(last int64) (int64, error) {
-	if v.o.Since == nil {
+// firstSegment is the segment that holds the first row to be compared with what
+// is held, or 1 without Since or From. Chain and tree then begin as its header
+// and the files of the tree say, which what is held and the checkpoint confirm.
+func (v *verifier) firstSegment(ctx context.Context, last int64) (int64, error) {
+	first := v.firstRow()
+	if first == 1 {
 		return 1, nil
-	}
-	first := v.o.Since.Seq
-	for _, h := range v.heads() {
-		if h != nil {
-			first = min(first, h.Seq)
-		}
 	}
 	for num := last; num > 1; num-- {
 		f, err := os.Open(filepath.Join(v.dir, segmentName(num)))
@@ -182,12 +259,41 @@ func (v *verifier) firstSegment(last int64) (int64, error) {
 		}
 		h, err := readHeader(f)
 		f.Close()
-		if err == nil && h.first <= first {
-			v.id, v.chain = h.id, chain{seq: h.first - 1, hash: h.prev}
-			return num, nil
+		if err != nil || h.first > first {
+			continue
 		}
+		if err := v.tree.skip(ctx, v.dir, h.first-1); err != nil {
+			if ctx.Err() != nil {
+				return 0, err
+			}
+			return 1, nil // not all of the tree is there: begin at its beginning
+		}
+		v.id, v.chain, v.shortened = h.id, chain{seq: h.first - 1, hash: h.prev}, true
+		return num, nil
 	}
 	return 1, nil
+}
+
+// firstRow is the first row that must be read; 1 to read all of them.
+func (v *verifier) firstRow() int64 {
+	if v.whole || v.o.Since == nil && v.o.From == nil {
+		return 1
+	}
+	first := int64(math.MaxInt64)
+	for _, h := range v.heads() {
+		if h != nil {
+			first = min(first, h.Seq)
+		}
+	}
+	for _, c := range v.held() {
+		if c != nil {
+			first = min(first, c.Size)
+		}
+	}
+	if v.tree.laid() {
+		first = min(first, v.tree.signed.Size)
+	}
+	return max(first, 1)
 }
 
 // segment verifies segment num and says whether another one follows. last is
@@ -296,6 +402,9 @@ func (v *verifier) row(name string, f frame) error {
 	if err == nil {
 		err = v.checkHeads()
 	}
+	if err == nil {
+		err = v.tree.row(before, v.chain.hash, v.held())
+	}
 	if err != nil {
 		v.chain = before
 		return v.broken(name, f.off, err)
@@ -318,8 +427,11 @@ func (v *verifier) content(row []byte) error {
 	if err != nil {
 		return err
 	}
-	if r.Kind == KindSystem && r.Subject == "opened" && r.attr("log") != hex.EncodeToString(v.id[:]) {
-		return damage("was written for another log")
+	if r.Kind == KindSystem && r.Subject == "opened" {
+		if r.attr("log") != hex.EncodeToString(v.id[:]) {
+			return damage("was written for another log")
+		}
+		v.tree.named = r.attr("vkey")
 	}
 	if v.o.Bodies && !v.before(r.Seq) {
 		return v.checkBodies(&r)
@@ -338,7 +450,9 @@ func (r *Record) attr(key string) string {
 }
 
 // before says whether row seq was verified earlier.
-func (v *verifier) before(seq int64) bool { return v.o.Since != nil && seq <= v.o.Since.Seq }
+func (v *verifier) before(seq int64) bool {
+	return v.o.Since != nil && seq <= v.o.Since.Seq || v.o.From != nil && seq <= v.o.From.Size
+}
 
 func (v *verifier) checkHeads() error {
 	for _, h := range v.heads() {
