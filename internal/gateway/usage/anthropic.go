@@ -3,7 +3,8 @@ package usage
 import "github.com/tidwall/gjson"
 
 // anthropicEvent reads one event of a Messages stream: message_start carries
-// the input side, message_delta the running totals, message_stop the end.
+// the input side, message_delta the running totals, which may repeat it, and
+// message_stop the end. Without either side the totals are not all.
 func (m *Meter) anthropicEvent(doc gjson.Result) {
 	switch doc.Get("type").String() {
 	case "message_start":
@@ -14,14 +15,15 @@ func (m *Meter) anthropicEvent(doc gjson.Result) {
 		m.piece(doc.Get("delta.thinking"))
 		m.piece(doc.Get("delta.partial_json"))
 	case "message_delta":
-		m.totals = true
+		m.totals = m.totals || doc.Get("usage.output_tokens").Exists()
 		m.anthropicUsage(doc.Get("usage"))
 	case "message_stop":
-		m.final = m.totals
+		m.final = m.totals && m.input
 	}
 }
 
 func (m *Meter) anthropicUsage(u gjson.Result) {
+	m.input = m.input || u.Get("input_tokens").Exists()
 	m.number(u.Get("input_tokens"), &m.count.Input)
 	m.number(u.Get("output_tokens"), &m.count.Output)
 	m.number(u.Get("cache_read_input_tokens"), &m.count.CacheRead)

@@ -36,12 +36,14 @@ func (m *Meter) geminiChunk(doc gjson.Result) {
 func (m *Meter) geminiUsage(u gjson.Result) {
 	c := &m.count
 	m.served(u.Get("serviceTier"))
-	var prompt, tool, candidates, thoughts int64
+	var prompt, tool, candidates, thoughts, total int64
 	m.number(u.Get("promptTokenCount"), &prompt)
 	m.number(u.Get("toolUsePromptTokenCount"), &tool)
 	m.number(u.Get("cachedContentTokenCount"), &c.CacheRead)
 	m.number(u.Get("candidatesTokenCount"), &candidates)
 	m.number(u.Get("thoughtsTokenCount"), &thoughts)
+	m.number(u.Get("totalTokenCount"), &total)
+	candidates = max(candidates, total-prompt-tool-thoughts) // what has no member of its own yet
 	c.Input = m.less(prompt, c.CacheRead) + tool
 	c.Output, c.Reasoning = candidates+thoughts, thoughts
 	cachedAudio, cachedImage := m.modality(u, "cacheTokensDetails", "AUDIO"), m.modality(u, "cacheTokensDetails", "IMAGE")

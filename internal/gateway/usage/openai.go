@@ -25,9 +25,9 @@ func (m *Meter) chatChunk(doc gjson.Result) {
 		return true
 	})
 	if u := doc.Get("usage"); u.IsObject() {
-		m.totals = true
+		m.totals = m.totals || u.Get("prompt_tokens").Exists() && u.Get("completion_tokens").Exists()
 		m.chatUsage(u)
-		m.final = choices.IsArray() && len(choices.Array()) == 0
+		m.final = m.totals && choices.IsArray() && len(choices.Array()) == 0
 	}
 }
 

@@ -109,6 +109,8 @@ type Meter struct {
 	lost    bool         // too long or not what it claims to be
 	count   Count
 	model   string
+	began   bool  // the first line of a stream was read
+	input   bool  // the input side was reported
 	totals  bool  // totals were reported, though maybe not the last
 	final   bool  // the totals are the last
 	done    bool  // a candidate of Gemini said why it finished
@@ -186,6 +188,9 @@ func (m *Meter) lines(p []byte) (int, error) {
 		if m.buf.Len() > 0 {
 			m.keep(line, maxLine)
 			line = m.buf.Bytes()
+		}
+		if !m.began { // a stream may begin with a byte order mark
+			m.began, line = true, bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
 		}
 		at += i + 1
 		data, ok := bytes.CutPrefix(line, []byte("data:"))
@@ -312,14 +317,14 @@ func (m *Meter) document(doc gjson.Result) {
 func (m *Meter) Model() string { return m.model }
 
 // number takes over a count that is present: later frames report running totals
-// and leave out what did not change.
+// and leave out what did not change. A total does not fall.
 func (m *Meter) number(n gjson.Result, into *int64) {
 	switch {
 	case !n.Exists() || n.Type == gjson.Null:
 	case n.Type != gjson.Number || n.Num < 0 || n.Num > maxCount || n.Num != float64(int64(n.Num)):
 		m.lost = true
 	default:
-		*into = int64(n.Num)
+		*into = max(*into, int64(n.Num))
 	}
 }
 
