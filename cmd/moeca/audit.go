@@ -4,51 +4,108 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"path/filepath"
 	"strconv"
 	"time"
 
+	"moeca/internal/auditindex"
 	"moeca/internal/board"
 	"moeca/internal/hostapi"
 	"moeca/internal/stack"
 )
 
 type auditCmd struct {
-	Log    auditLog    `cmd:"" help:"Print rows of the log, newest first."`
-	Verify auditVerify `cmd:"" help:"Verify the whole log; reads the files, blocks nothing."`
+	Log     auditLog     `cmd:"" help:"Print rows, calls, stages, messages or parts, newest first."`
+	Show    auditShow    `cmd:"" help:"Print one row, its call, and its contents."`
+	Tree    auditTree    `cmd:"" help:"Print what was said in a task: stages, messages, parts."`
+	Metrics auditMetrics `cmd:"" help:"Sum calls up by run, stage, agent, model, upstream, task, day or hour."`
+	Diff    auditDiff    `cmd:"" help:"Compare two runs."`
+	Tail    auditTail    `cmd:"" help:"Print the last rows, and go on with new ones."`
+	Export  auditExport  `cmd:"" help:"Write the log as JSON lines, or as OpenTelemetry traces."`
+	Reindex auditReindex `cmd:"" help:"Delete the index and make it again from the log; the log is only read."`
+	Verify  auditVerify  `cmd:"" help:"Verify the whole log; reads the files, blocks nothing."`
 }
 
 type auditLog struct {
-	Limit  int    `help:"Rows to print." default:"50"`
-	Before int64  `help:"Only rows below this sequence."`
-	Kind   string `help:"Only rows of this kind: intent, outcome, refusal, admin, approval, merge, ci, system."`
-	Task   string `help:"Only rows of this task."`
-	RunID  string `name:"run" help:"Only rows of this run."`
-	Text   string `help:"Only rows that contain this text."`
+	auditFilter
+	Granularity string `help:"What is listed: ${enum}." enum:"context,task,message,part,call,row" default:"row"`
+	Limit       int    `help:"Items to print." default:"50"`
+	Before      int64  `help:"Only rows below this sequence."`
+	After       int64  `help:"Only rows above this sequence."`
+	Oldest      bool   `help:"Oldest first."`
 }
 
-// Run reads the log's files itself, so that it works whether or not a host
-// runs on the data directory.
+// Run lists.
 func (a *auditLog) Run(e *env) error {
-	view := stack.ReadAudit(e.cli.Data)
-	q := hostapi.AuditQuery{Before: a.Before, Limit: a.Limit, Kind: a.Kind, Task: a.Task, Run: a.RunID, Text: a.Text}
-	rows := []hostapi.AuditRow{}
-	for len(rows) < a.Limit {
-		q.Limit = a.Limit - len(rows)
-		page, err := view.Page(e.ctx, q)
+	q, err := a.values(e)
+	if err != nil {
+		return err
+	}
+	api, done := e.audit()
+	defer done()
+	if a.Oldest {
+		q.Set("order", "oldest")
+	}
+	switch a.Granularity {
+	case "context":
+		return a.contexts(e, api, q)
+	case "task":
+		return a.stages(e, api, q)
+	case "message", "part":
+		return a.messages(e, api, q)
+	case "call":
+		calls, err := pages[auditindex.Call](e, api, "/api/audit/calls", q, a.Limit)
 		if err != nil {
 			return err
 		}
+		return printList(e, calls, callText)
+	}
+	rows, err := a.rows(e, api, q)
+	if err != nil {
+		return err
+	}
+	return printList(e, rows, auditText)
+}
+
+// rows reads pages until there are enough.
+func (a *auditLog) rows(e *env, api *auditAPI, q url.Values) ([]hostapi.AuditRow, error) {
+	rows := []hostapi.AuditRow{}
+	before, after := a.Before, a.After
+	for len(rows) < a.Limit {
+		q.Set("limit", strconv.Itoa(min(a.Limit-len(rows), 500)))
+		q.Set("before", strconv.FormatInt(before, 10))
+		q.Set("after", strconv.FormatInt(after, 10))
+		var page hostapi.AuditPage
+		if err := api.get(e.ctx, "/api/audit", q, &page); err != nil {
+			return nil, err
+		}
+		e.auditProblem(page.Problem)
 		rows = append(rows, page.Items...)
-		if q.Before = page.Next; page.Next == 0 {
+		if page.Next == 0 {
 			break
 		}
+		if before = page.Next; a.Oldest {
+			before, after = a.Before, page.Next
+		}
 	}
+	return rows, nil
+}
+
+// auditProblem says on standard error what is wrong with the log.
+func (e *env) auditProblem(problem string) {
+	if problem != "" {
+		fmt.Fprintln(e.stderr, "moeca:", plain(problem))
+	}
+}
+
+// printList prints items as one document, or line by line.
+func printList[T any](e *env, items []T, text func(T) string) error {
 	if e.cli.JSON {
-		return e.print(rows)
+		return e.print(items)
 	}
-	for _, r := range rows {
-		fmt.Fprintln(e.stdout, auditText(r))
+	for _, item := range items {
+		fmt.Fprintln(e.stdout, text(item))
 	}
 	return nil
 }
@@ -79,6 +136,33 @@ func auditText(r hostapi.AuditRow) string {
 	return s
 }
 
+func callText(c auditindex.Call) string {
+	s := fmt.Sprintf("%6d %s %-7s %s %s", c.Seq, c.Time.Local().Format(time.DateTime), c.State, plain(c.Method), plain(c.Target))
+	if c.Model != "" {
+		s += " " + plain(c.Model)
+	}
+	if c.Status != 0 {
+		s += " " + strconv.Itoa(c.Status)
+	}
+	if c.Gate != "" {
+		s += fmt.Sprintf(" refused by %s: %s", plain(c.Gate), plain(c.Reason))
+	}
+	if c.Count > 1 {
+		s += fmt.Sprintf(" %d times", c.Count)
+	}
+	if c.Outcome > 0 {
+		s += fmt.Sprintf(" %s %d+%d tokens", micros(c.DurationUS), c.Input, c.Output)
+	}
+	if c.Scripted {
+		s += " (scripted)"
+	}
+	return s
+}
+
+func micros(us int64) string {
+	return (time.Duration(us) * time.Microsecond).Round(time.Millisecond).String()
+}
+
 type auditVerify struct{}
 
 // verifyView is what `audit verify --json` prints.
@@ -91,7 +175,8 @@ type verifyView struct {
 	Open        int    `json:"open_intents"`
 }
 
-// Run verifies the log of the data directory.
+// Run verifies the log of the data directory. It reads the log's files itself,
+// so that it works whether or not a host runs on it.
 func (auditVerify) Run(e *env) error {
 	report, err := stack.ReadAudit(e.cli.Data).Verify(e.ctx)
 	if errors.Is(err, fs.ErrNotExist) || board.KindOf(err) == board.NotFound {

@@ -9,12 +9,17 @@ import (
 )
 
 type auditIn struct {
-	Before int64  `query:"before" minimum:"0" doc:"rows below this sequence; 0 = newest"`
+	AuditFilters
+	Before int64  `query:"before" minimum:"0" doc:"rows below this sequence; 0 = no bound"`
+	After  int64  `query:"after" minimum:"0" doc:"rows above this sequence"`
 	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"100"`
-	Kind   string `query:"kind" maxLength:"40"`
-	Task   string `query:"task" maxLength:"128"`
-	Run    string `query:"run" maxLength:"128"`
-	Text   string `query:"q" maxLength:"200"`
+	Order  string `query:"order" enum:"newest,oldest" default:"newest"`
+}
+
+func (in auditIn) query() AuditQuery {
+	q := AuditQuery{Filter: in.filter(), Limit: in.Limit, Oldest: in.Order == "oldest"}
+	q.Below, q.Above = in.Before, in.After
+	return q
 }
 
 type auditSeq struct {
@@ -23,9 +28,9 @@ type auditSeq struct {
 
 func (s *Server) registerAudit() {
 	log := s.deps.Audit
-	huma.Register(s.api, op(ScopeRead, "list-audit", http.MethodGet, "/api/audit", "Rows of the log, newest first"),
+	huma.Register(s.api, op(ScopeRead, "list-audit", http.MethodGet, "/api/audit", "Rows of the log"),
 		func(ctx context.Context, in *auditIn) (*body[AuditPage], error) {
-			page, err := log.Page(ctx, AuditQuery(*in))
+			page, err := log.Page(ctx, in.query())
 			if page.Items == nil {
 				page.Items = []AuditRow{}
 			}
@@ -49,4 +54,5 @@ func (s *Server) registerAudit() {
 				FirstBroken: r.FirstBroken, Problem: r.Problem, Open: len(r.OpenIntents),
 			}, err)
 		})
+	s.registerAuditIndex()
 }

@@ -62,6 +62,7 @@ type AuditLog interface {
 	Entry(ctx context.Context, seq int64) (AuditRow, error)
 	Bodies(ctx context.Context, seq int64) (AuditBodies, error)
 	Verify(ctx context.Context) (audit.Report, error)
+	AuditIndex
 }
 
 // Server answers the API and serves the UI.
@@ -81,6 +82,7 @@ func New(deps Deps) *Server {
 	config.DocsPath, config.SchemasPath, config.OpenAPIPath = "", "", ""
 	config.CreateHooks = nil // no $schema links in answers
 	config.Info.Description = "The host API of moeca, on loopback only."
+	config.Components.Schemas = huma.NewMapRegistry("#/components/schemas/", schemaName)
 	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
 		"bearer": {Type: "http", Scheme: "bearer"},
 	}

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"moeca/internal/audit"
+	"moeca/internal/auditindex"
 	"moeca/internal/board"
 	"moeca/internal/hostapi"
 )
@@ -26,6 +27,10 @@ import (
 type AuditView struct {
 	dir     string
 	pinFile string
+	version string // of this program, for exports
+
+	indexed indexed
+	trees   trees
 
 	mu     sync.Mutex
 	reader *audit.Reader
@@ -45,71 +50,52 @@ func newAuditView(data string) *AuditView {
 
 // open returns the reader with everything new picked up, and the last row.
 func (v *AuditView) open() (*audit.Reader, int64, error) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.reader == nil {
-		r, err := audit.OpenReader(v.dir)
-		if err != nil {
-			return nil, 0, unreadable(err)
-		}
-		v.reader = r
+	r, err := v.source()
+	if err != nil {
+		return nil, 0, err
 	}
-	last, err := v.reader.Refresh()
+	last, err := r.Refresh()
 	if err != nil {
 		return nil, 0, unreadable(err)
 	}
-	return v.reader, last, nil
+	return r, last, nil
 }
 
-// scanLimit bounds how many rows one page may look at for a filter; the page
-// then ends early and says where to go on.
-const scanLimit = 20_000
-
-// Page implements hostapi.AuditLog.
+// Page implements hostapi.AuditLog: the index finds the rows, the log says what
+// they hold.
 func (v *AuditView) Page(ctx context.Context, q hostapi.AuditQuery) (hostapi.AuditPage, error) {
-	r, last, err := v.open()
+	x, err := v.ready(ctx)
 	if err != nil {
 		return hostapi.AuditPage{}, err
 	}
-	page := hostapi.AuditPage{Total: last}
-	seq := last
-	if q.Before > 0 {
-		seq = min(last, q.Before-1)
+	found, err := x.Rows(ctx, auditindex.Query{Filter: q.Filter, Limit: q.Limit, Oldest: q.Oldest})
+	if err != nil {
+		return hostapi.AuditPage{}, indexError(err)
 	}
-	text := strings.ToLower(q.Text)
-	for scanned := 0; seq > 0 && len(page.Items) < q.Limit && scanned < scanLimit; scanned++ {
-		if err := ctx.Err(); err != nil {
+	state := x.State()
+	page := hostapi.AuditPage{Total: state.Last, Next: found.Last, Count: found.Count, Problem: state.Problem, Indexed: state.Head}
+	for _, item := range found.Items {
+		row, err := v.row(item.Seq)
+		if err != nil {
 			return page, err
 		}
-		rec, hash, err := r.At(seq)
-		if err != nil {
-			return page, unreadable(err)
-		}
-		row := rowOf(rec, hash)
-		if matches(row, q, text) {
-			page.Items = append(page.Items, row)
-		}
-		seq--
-	}
-	if seq > 0 {
-		page.Next = seq + 1
+		row.Call = item.Call
+		page.Items = append(page.Items, row)
 	}
 	return page, nil
 }
 
-func matches(row hostapi.AuditRow, q hostapi.AuditQuery, text string) bool {
-	if q.Kind != "" && row.Kind != q.Kind || q.Task != "" && row.Task != q.Task || q.Run != "" && row.Run != q.Run {
-		return false
+// row reads one row that was found.
+func (v *AuditView) row(seq int64) (hostapi.AuditRow, error) {
+	log, err := v.source()
+	if err != nil {
+		return hostapi.AuditRow{}, err
 	}
-	if text == "" {
-		return true
+	rec, hash, err := log.At(seq)
+	if err != nil {
+		return hostapi.AuditRow{}, unreadable(err)
 	}
-	for _, s := range []string{row.Target, row.Upstream, row.Model, row.Gate, row.Reason, row.Subject, row.Detail, row.Agent, row.Result, row.Method} {
-		if strings.Contains(strings.ToLower(s), text) {
-			return true
-		}
-	}
-	return false
+	return rowOf(rec, hash), nil
 }
 
 // Entry implements hostapi.AuditLog.
@@ -122,9 +108,14 @@ func (v *AuditView) Entry(_ context.Context, seq int64) (hostapi.AuditRow, error
 }
 
 func (v *AuditView) at(seq int64) (audit.Record, audit.Hash, *audit.Reader, error) {
-	r, last, err := v.open()
+	r, err := v.source()
 	if err != nil {
 		return audit.Record{}, audit.Hash{}, nil, err
+	}
+	last, err := r.Refresh()
+	var broken *audit.BrokenError // the rows before it can be read
+	if err != nil && !errors.As(err, &broken) {
+		return audit.Record{}, audit.Hash{}, nil, unreadable(err)
 	}
 	if seq > last {
 		return audit.Record{}, audit.Hash{}, nil, &board.Error{Kind: board.NotFound, Code: "audit_row", Message: "the log has no such row", Next: "list the rows"}
@@ -228,14 +219,14 @@ func unreadable(err error) error {
 func rowOf(rec audit.Record, hash audit.Hash) hostapi.AuditRow {
 	row := hostapi.AuditRow{
 		Seq: rec.Seq, Time: rec.Time, Hash: hex.EncodeToString(hash[:]), Prev: hex.EncodeToString(rec.Prev[:]),
-		Kind: kindNames[rec.Kind], Source: sourceNames[rec.Source], Actor: actorNames[rec.Actor],
+		Kind: rec.Kind.String(), Source: rec.Source.String(), Actor: rec.Actor.String(),
 		Session: rec.Attribution.Session, Run: rec.Attribution.Run, Stage: rec.Attribution.Stage,
 		Task: rec.Attribution.Task, Agent: rec.Attribution.Agent,
 		Ref: rec.Ref, Upstream: rec.Upstream, Method: rec.Method, Target: rec.Target,
 		Gate: rec.Gate, Reason: rec.Reason, Status: rec.Status, Result: rec.Result,
 		BytesIn: rec.BytesIn, BytesOut: rec.BytesOut, Duration: rec.Duration.Microseconds(),
 		Model: rec.Model, Input: rec.Usage.Input + rec.Usage.CacheRead + rec.Usage.CacheWrite5m + rec.Usage.CacheWrite1h,
-		Output: rec.Usage.Output, Scripted: rec.Scripted, Subject: rec.Subject, Detail: string(rec.Detail),
+		Output: rec.Usage.Output, CostNano: rec.CostNano, Scripted: rec.Scripted, Subject: rec.Subject, Detail: string(rec.Detail),
 		HasBody: rec.Request != nil || rec.Response != nil,
 	}
 	for _, ref := range []*audit.BodyRef{rec.Request, rec.Response} {
@@ -249,20 +240,6 @@ func rowOf(rec audit.Record, hash audit.Hash) hostapi.AuditRow {
 	}
 	return row
 }
-
-var (
-	kindNames = map[audit.Kind]string{
-		audit.KindIntent: "intent", audit.KindOutcome: "outcome", audit.KindRefusal: "refusal",
-		audit.KindAdmin: "admin", audit.KindApproval: "approval", audit.KindMerge: "merge",
-		audit.KindFetch: "fetch", audit.KindSystem: "system", audit.KindCI: "ci",
-	}
-	sourceNames = map[audit.Source]string{
-		audit.SourceGateway: "gateway", audit.SourceHost: "host", audit.SourceRegistry: "registry",
-	}
-	actorNames = map[audit.Actor]string{
-		audit.ActorAgent: "agent", audit.ActorPerson: "person", audit.ActorHost: "host", audit.ActorService: "service",
-	}
-)
 
 // ReadAudit reads the log of a data directory, whether or not a host runs on
 // it.

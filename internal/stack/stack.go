@@ -8,6 +8,7 @@
 //	host.db        board, runs, events
 //	audit/         log segments, written only by the gateway
 //	audit.head     furthest head of the log this host has seen
+//	cache/         what can be made again: the index of the log, file times of trees
 //	trees/         one plain tree per attempt; trash/ beside it
 //	git/           our clean git directory per repository
 //	images/        root file systems by digest

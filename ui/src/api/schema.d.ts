@@ -45,8 +45,195 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Rows of the log, newest first */
+        /** Rows of the log */
         get: operations["list-audit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/audit/calls": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Calls: an intent with its outcome, or a refusal */
+        get: operations["audit-calls"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/audit/contexts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Tasks by their last row, newest first, with totals */
+        get: operations["audit-contexts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/audit/contexts/{task}/stages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The stages of a task with totals and times */
+        get: operations["audit-context"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/audit/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Compare run b with run a */
+        get: operations["audit-diff"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/audit/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The log as JSON lines, or as OpenTelemetry traces in JSON lines */
+        get: operations["audit-export"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/audit/facets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What filters can be set to */
+        get: operations["audit-facets"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/audit/index": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How far the index of the log is */
+        get: operations["audit-index"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/audit/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Sums of calls, by group and over time */
+        get: operations["audit-metrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/audit/reindex": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Delete the index and make it again from the log */
+        post: operations["reindex-audit"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/audit/stages/{stage}/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What was said in a stage, in its order */
+        get: operations["audit-messages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/audit/stages/{stage}/messages/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One message with all of its parts */
+        get: operations["audit-message"];
         put?: never;
         post?: never;
         delete?: never;
@@ -98,6 +285,23 @@ export interface paths {
         };
         /** Captured content of a row */
         get: operations["audit-bodies"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/audit/{seq}/call": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The call that a row is part of */
+        get: operations["audit-call"];
         put?: never;
         post?: never;
         delete?: never;
@@ -665,6 +869,169 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        A2AArtifact: {
+            artifactId: string;
+            extensions: string[] | null;
+            metadata: components["schemas"]["A2AArtifactMetadata"];
+            name?: string;
+            parts: components["schemas"]["A2APart"][] | null;
+        };
+        A2AArtifactInfo: {
+            messageId: string;
+            seqs: number[] | null;
+        };
+        A2AArtifactMetadata: {
+            "urn:moeca:a2a:recorded:1": components["schemas"]["A2AArtifactInfo"];
+        };
+        A2AAttempt: {
+            declined?: boolean;
+            dialect?: string;
+            /** Format: int64 */
+            durationUs?: number;
+            erased?: boolean;
+            error?: components["schemas"]["A2AFailure"];
+            method?: string;
+            model?: string;
+            open?: boolean;
+            /** Format: int64 */
+            outcomeSeq?: number;
+            partial?: boolean;
+            parts?: components["schemas"]["A2APart"][] | null;
+            refusal?: components["schemas"]["A2ARefusal"];
+            replayed?: boolean;
+            result?: string;
+            scripted?: boolean;
+            /** Format: int64 */
+            seq: number;
+            /** Format: int64 */
+            status?: number;
+            stop?: string;
+            streamed?: boolean;
+            target?: string;
+            /** Format: date-time */
+            time?: string;
+            upstream?: string;
+            usage?: components["schemas"]["A2AUsage"];
+        };
+        A2AFailure: {
+            message?: string;
+            type?: string;
+        };
+        A2AMessage: {
+            contextId: string;
+            extensions: string[] | null;
+            messageId: string;
+            metadata: components["schemas"]["A2AMessageMetadata"];
+            parts: components["schemas"]["A2APart"][] | null;
+            role: string;
+            taskId: string;
+        };
+        A2AMessageInfo: {
+            attempts?: components["schemas"]["A2AAttempt"][] | null;
+            /** Format: int64 */
+            chosen?: number;
+            claimed?: boolean;
+            erased?: boolean;
+            kind: string;
+            open?: boolean;
+            origin?: string;
+            partial?: boolean;
+            seqs: number[] | null;
+            /** Format: int64 */
+            thread?: number;
+            /** Format: date-time */
+            time?: string;
+        };
+        A2AMessageMetadata: {
+            "urn:moeca:a2a:recorded:1": components["schemas"]["A2AMessageInfo"];
+        };
+        A2APart: {
+            data?: unknown;
+            filename?: string;
+            mediaType?: string;
+            metadata: components["schemas"]["A2APartMetadata"];
+            raw?: string;
+            text?: string;
+            url?: string;
+        };
+        A2APartInfo: {
+            artifact?: string;
+            /** Format: int64 */
+            choice?: number;
+            citations?: unknown;
+            error?: boolean;
+            id?: string;
+            kind: string;
+            link?: string;
+            name?: string;
+            partial?: boolean;
+            redacted?: boolean;
+            signature?: string;
+            unanswered?: boolean;
+        };
+        A2APartMetadata: {
+            "urn:moeca:a2a:recorded:1": components["schemas"]["A2APartInfo"];
+        };
+        A2ARefusal: {
+            gate: string;
+            reason: string;
+        };
+        A2ATask: {
+            artifacts?: components["schemas"]["A2AArtifact"][] | null;
+            contextId: string;
+            history?: components["schemas"]["A2AMessage"][] | null;
+            id: string;
+            metadata: components["schemas"]["A2ATaskMetadata"];
+            status: components["schemas"]["A2ATaskStatus"];
+        };
+        A2ATaskInfo: {
+            agent?: string;
+            parent?: string;
+            run?: string;
+            sessions?: string[] | null;
+            stage?: string;
+            tasks?: components["schemas"]["A2ATask"][] | null;
+            template?: string;
+            threads?: components["schemas"]["A2AThread"][] | null;
+        };
+        A2ATaskMetadata: {
+            "urn:moeca:a2a:recorded:1": components["schemas"]["A2ATaskInfo"];
+        };
+        A2ATaskStatus: {
+            state: string;
+            /** Format: date-time */
+            timestamp?: string;
+        };
+        A2AThread: {
+            after?: string;
+            /** Format: int64 */
+            id: number;
+            kept?: string[] | null;
+            /** Format: int64 */
+            parent?: number;
+            reason: string;
+            /** Format: int64 */
+            seq: number;
+            session?: string;
+        };
+        A2AUsage: {
+            /** Format: int64 */
+            cacheRead?: number;
+            /** Format: int64 */
+            cacheWrite1h?: number;
+            /** Format: int64 */
+            cacheWrite5m?: number;
+            /** Format: int64 */
+            costNano?: number;
+            /** Format: int64 */
+            input?: number;
+            /** Format: int64 */
+            output?: number;
+            /** Format: int64 */
+            reasoning?: number;
+            /** Format: int64 */
+            serverTools?: number;
+        };
         AnswerInBody: {
             /** @description true lets exactly this request go on; false refuses it */
             allow: boolean;
@@ -738,12 +1105,262 @@ export interface components {
             text: string;
             truncated: boolean;
         };
+        AuditCall: {
+            actor: string;
+            agent?: string;
+            /** Format: int64 */
+            bytes_in: number;
+            /** Format: int64 */
+            bytes_out: number;
+            /** Format: int64 */
+            cache_read: number;
+            /** Format: int64 */
+            cache_write: number;
+            class?: string;
+            /** Format: int64 */
+            cost_nano: number;
+            /** Format: int64 */
+            count: number;
+            /** Format: int64 */
+            duration_us: number;
+            gate?: string;
+            has_body: boolean;
+            method?: string;
+            model?: string;
+            /** Format: int64 */
+            outcome?: number;
+            parent?: string;
+            partial: boolean;
+            reason?: string;
+            /** Format: int64 */
+            reasoning: number;
+            replayed: boolean;
+            result?: string;
+            run?: string;
+            scripted: boolean;
+            /** Format: int64 */
+            seq: number;
+            /** Format: int64 */
+            server_tools: number;
+            session?: string;
+            stage?: string;
+            /** @enum {string} */
+            state: "open" | "ok" | "failed" | "refused";
+            /** Format: int64 */
+            status?: number;
+            target?: string;
+            task?: string;
+            template?: string;
+            /** Format: date-time */
+            time: string;
+            /** Format: int64 */
+            tokens_in: number;
+            /** Format: int64 */
+            tokens_out: number;
+            /** Format: int64 */
+            tools: number;
+            unmetered: boolean;
+            upstream?: string;
+        };
+        AuditContext: {
+            /** Format: date-time */
+            began: string;
+            /** Format: int64 */
+            bytes_in: number;
+            /** Format: int64 */
+            bytes_out: number;
+            /** Format: int64 */
+            cache_read: number;
+            /** Format: int64 */
+            cache_write: number;
+            /** Format: int64 */
+            calls: number;
+            /** Format: int64 */
+            cost_nano: number;
+            /** Format: int64 */
+            duration_us: number;
+            /** Format: date-time */
+            ended: string;
+            /** Format: int64 */
+            failed: number;
+            /** Format: int64 */
+            first: number;
+            /** Format: int64 */
+            last: number;
+            /** Format: int64 */
+            open: number;
+            /** Format: int64 */
+            reasoning: number;
+            /** Format: int64 */
+            refused: number;
+            /** Format: int64 */
+            runs: number;
+            /** Format: int64 */
+            server_tools: number;
+            /** Format: int64 */
+            sessions: number;
+            /** Format: int64 */
+            stages: number;
+            task: string;
+            /** Format: int64 */
+            tokens_in: number;
+            /** Format: int64 */
+            tokens_out: number;
+            /** Format: int64 */
+            tools: number;
+            /** Format: int64 */
+            unmetered: number;
+        };
+        AuditFacets: {
+            agents: string[] | null;
+            models: string[] | null;
+            runs: string[] | null;
+            upstreams: string[] | null;
+        };
+        AuditFigure: {
+            /** Format: int64 */
+            a: number;
+            /** Format: int64 */
+            b: number;
+            decides: boolean;
+            /** Format: int64 */
+            delta: number;
+            name: string;
+            /** @enum {string} */
+            unit: "" | "tokens" | "nano_usd" | "us";
+            /** @enum {string} */
+            verdict: "" | "improved" | "regressed" | "unchanged";
+        };
+        AuditGroup: {
+            /** Format: int64 */
+            bytes_in: number;
+            /** Format: int64 */
+            bytes_out: number;
+            /** Format: int64 */
+            cache_read: number;
+            /** Format: int64 */
+            cache_write: number;
+            /** Format: int64 */
+            calls: number;
+            /** Format: int64 */
+            cost_nano: number;
+            /** Format: int64 */
+            duration_us: number;
+            /** Format: int64 */
+            failed: number;
+            key: string;
+            /** Format: int64 */
+            more?: number;
+            /** Format: int64 */
+            open: number;
+            points: components["schemas"]["AuditPoint"][] | null;
+            /** Format: int64 */
+            reasoning: number;
+            /** Format: int64 */
+            refused: number;
+            /** Format: int64 */
+            server_tools: number;
+            /** Format: int64 */
+            sessions: number;
+            /** Format: int64 */
+            tokens_in: number;
+            /** Format: int64 */
+            tokens_out: number;
+            /** Format: int64 */
+            tools: number;
+            /** Format: int64 */
+            unmetered: number;
+        };
+        AuditListCall: {
+            /** Format: int64 */
+            count: number;
+            items: components["schemas"]["AuditCall"][] | null;
+            next?: string;
+        };
+        AuditListContext: {
+            /** Format: int64 */
+            count: number;
+            items: components["schemas"]["AuditContext"][] | null;
+            next?: string;
+        };
+        AuditMessages: {
+            complete: boolean;
+            cut: string[] | null;
+            items: components["schemas"]["A2AMessage"][] | null;
+            next?: string;
+            problem?: string;
+            task: components["schemas"]["A2ATask"];
+            /** Format: int64 */
+            total: number;
+        };
+        AuditMetrics: {
+            all: components["schemas"]["AuditGroup"];
+            groups: components["schemas"]["AuditGroup"][] | null;
+            rest?: components["schemas"]["AuditGroup"];
+        };
+        AuditNode: {
+            agent?: string;
+            /** Format: date-time */
+            began: string;
+            /** Format: date-time */
+            ended: string;
+            /** Format: int64 */
+            first: number;
+            /** Format: int64 */
+            last: number;
+            parent?: string;
+            session: string;
+            template?: string;
+        };
         AuditPage: {
+            /** Format: int64 */
+            count: number;
+            /** Format: int64 */
+            indexed: number;
             items: components["schemas"]["AuditRow"][] | null;
             /** Format: int64 */
             next: number;
+            problem?: string;
             /** Format: int64 */
             total: number;
+        };
+        AuditPoint: {
+            /** Format: date-time */
+            at: string;
+            /** Format: int64 */
+            bytes_in: number;
+            /** Format: int64 */
+            bytes_out: number;
+            /** Format: int64 */
+            cache_read: number;
+            /** Format: int64 */
+            cache_write: number;
+            /** Format: int64 */
+            calls: number;
+            /** Format: int64 */
+            cost_nano: number;
+            /** Format: int64 */
+            duration_us: number;
+            /** Format: int64 */
+            failed: number;
+            /** Format: int64 */
+            open: number;
+            /** Format: int64 */
+            reasoning: number;
+            /** Format: int64 */
+            refused: number;
+            /** Format: int64 */
+            server_tools: number;
+            /** Format: int64 */
+            sessions: number;
+            /** Format: int64 */
+            tokens_in: number;
+            /** Format: int64 */
+            tokens_out: number;
+            /** Format: int64 */
+            tools: number;
+            /** Format: int64 */
+            unmetered: number;
         };
         AuditRow: {
             actor: string;
@@ -755,6 +1372,10 @@ export interface components {
             bytes_in: number;
             /** Format: int64 */
             bytes_out: number;
+            /** Format: int64 */
+            call?: number;
+            /** Format: int64 */
+            cost_nano: number;
             detail?: string;
             /** Format: int64 */
             duration_us: number;
@@ -789,6 +1410,125 @@ export interface components {
             /** Format: int64 */
             tokens_out: number;
             upstream?: string;
+        };
+        AuditRunDiff: {
+            a: components["schemas"]["AuditRunSummary"];
+            b: components["schemas"]["AuditRunSummary"];
+            figures: components["schemas"]["AuditFigure"][] | null;
+            /** @enum {string} */
+            verdict: "improved" | "regressed" | "mixed" | "unchanged";
+        };
+        AuditRunSummary: {
+            agent: string;
+            /** Format: date-time */
+            began: string;
+            /** Format: int64 */
+            bytes_in: number;
+            /** Format: int64 */
+            bytes_out: number;
+            /** Format: int64 */
+            cache_read: number;
+            /** Format: int64 */
+            cache_write: number;
+            /** Format: int64 */
+            calls: number;
+            /** Format: int64 */
+            cost_nano: number;
+            /** Format: int64 */
+            duration_us: number;
+            /** Format: date-time */
+            ended: string;
+            /** Format: int64 */
+            failed: number;
+            model: string;
+            /** Format: int64 */
+            open: number;
+            /** Format: int64 */
+            reasoning: number;
+            /** Format: int64 */
+            refused: number;
+            run: string;
+            /** Format: int64 */
+            server_tools: number;
+            /** Format: int64 */
+            sessions: number;
+            /** Format: int64 */
+            stages: number;
+            task: string;
+            template: string;
+            /** Format: int64 */
+            tokens_in: number;
+            /** Format: int64 */
+            tokens_out: number;
+            /** Format: int64 */
+            tool_round_trips: number;
+            /** Format: int64 */
+            tools: number;
+            /** Format: int64 */
+            unmetered: number;
+            /** Format: int64 */
+            wall_us: number;
+        };
+        AuditStage: {
+            agent: string;
+            /** Format: date-time */
+            began: string;
+            /** Format: int64 */
+            bytes_in: number;
+            /** Format: int64 */
+            bytes_out: number;
+            /** Format: int64 */
+            cache_read: number;
+            /** Format: int64 */
+            cache_write: number;
+            /** Format: int64 */
+            calls: number;
+            /** Format: int64 */
+            cost_nano: number;
+            /** Format: int64 */
+            duration_us: number;
+            /** Format: date-time */
+            ended: string;
+            /** Format: int64 */
+            failed: number;
+            /** Format: int64 */
+            first: number;
+            /** Format: int64 */
+            last: number;
+            nodes: components["schemas"]["AuditNode"][] | null;
+            /** Format: int64 */
+            open: number;
+            /** Format: int64 */
+            reasoning: number;
+            /** Format: int64 */
+            refused: number;
+            run: string;
+            /** Format: int64 */
+            server_tools: number;
+            /** Format: int64 */
+            sessions: number;
+            stage: string;
+            task: string;
+            template: string;
+            /** Format: int64 */
+            tokens_in: number;
+            /** Format: int64 */
+            tokens_out: number;
+            /** Format: int64 */
+            tools: number;
+            /** Format: int64 */
+            unmetered: number;
+        };
+        AuditStages: {
+            stages: components["schemas"]["AuditStage"][] | null;
+            task: string;
+        };
+        AuditState: {
+            /** Format: int64 */
+            head: number;
+            /** Format: int64 */
+            last: number;
+            problem?: string;
         };
         Blocker: {
             code: string;
@@ -1488,13 +2228,31 @@ export interface operations {
     "list-audit": {
         parameters: {
             query?: {
-                /** @description rows below this sequence; 0 = newest */
-                before?: number;
-                limit?: number;
-                kind?: string;
+                /** @description - is none, here and in run, stage, agent, model, upstream */
                 task?: string;
                 run?: string;
+                stage?: string;
+                session?: string;
+                agent?: string;
+                model?: string;
+                upstream?: string;
+                /** @description kind of row; of calls: intent, outcome, refusal */
+                kind?: string;
+                /** @description bad is failed or refused */
+                state?: "" | "open" | "ok" | "failed" | "refused" | "bad";
+                /** @description 404, or 4xx */
+                status?: string;
+                from?: string;
+                /** @description exclusive */
+                to?: string;
+                /** @description text in targets, subjects and contents */
                 q?: string;
+                /** @description rows below this sequence; 0 = no bound */
+                before?: number;
+                /** @description rows above this sequence */
+                after?: number;
+                limit?: number;
+                order?: "newest" | "oldest";
             };
             header?: never;
             path?: never;
@@ -1509,6 +2267,459 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AuditPage"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "audit-calls": {
+        parameters: {
+            query?: {
+                /** @description - is none, here and in run, stage, agent, model, upstream */
+                task?: string;
+                run?: string;
+                stage?: string;
+                session?: string;
+                agent?: string;
+                model?: string;
+                upstream?: string;
+                /** @description kind of row; of calls: intent, outcome, refusal */
+                kind?: string;
+                /** @description bad is failed or refused */
+                state?: "" | "open" | "ok" | "failed" | "refused" | "bad";
+                /** @description 404, or 4xx */
+                status?: string;
+                from?: string;
+                /** @description exclusive */
+                to?: string;
+                /** @description text in targets, subjects and contents */
+                q?: string;
+                /** @description next of the page before; good for the same filters only */
+                cursor?: string;
+                limit?: number;
+                order?: "newest" | "oldest";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditListCall"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "audit-contexts": {
+        parameters: {
+            query?: {
+                /** @description - is none, here and in run, stage, agent, model, upstream */
+                task?: string;
+                run?: string;
+                stage?: string;
+                session?: string;
+                agent?: string;
+                model?: string;
+                upstream?: string;
+                /** @description kind of row; of calls: intent, outcome, refusal */
+                kind?: string;
+                /** @description bad is failed or refused */
+                state?: "" | "open" | "ok" | "failed" | "refused" | "bad";
+                /** @description 404, or 4xx */
+                status?: string;
+                from?: string;
+                /** @description exclusive */
+                to?: string;
+                /** @description text in targets, subjects and contents */
+                q?: string;
+                /** @description next of the page before; good for the same filters only */
+                cursor?: string;
+                limit?: number;
+                order?: "newest" | "oldest";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditListContext"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "audit-context": {
+        parameters: {
+            query?: {
+                run?: string;
+                stage?: string;
+                session?: string;
+                agent?: string;
+                model?: string;
+                upstream?: string;
+                /** @description kind of row; of calls: intent, outcome, refusal */
+                kind?: string;
+                /** @description bad is failed or refused */
+                state?: "" | "open" | "ok" | "failed" | "refused" | "bad";
+                /** @description 404, or 4xx */
+                status?: string;
+                from?: string;
+                /** @description exclusive */
+                to?: string;
+                /** @description text in targets, subjects and contents */
+                q?: string;
+            };
+            header?: never;
+            path: {
+                /** @description - is what belongs to no task */
+                task: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditStages"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "audit-diff": {
+        parameters: {
+            query: {
+                /** @description the run to compare with */
+                a: string;
+                b: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditRunDiff"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "audit-export": {
+        parameters: {
+            query?: {
+                /** @description - is none, here and in run, stage, agent, model, upstream */
+                task?: string;
+                run?: string;
+                stage?: string;
+                session?: string;
+                agent?: string;
+                model?: string;
+                upstream?: string;
+                /** @description kind of row; of calls: intent, outcome, refusal */
+                kind?: string;
+                /** @description bad is failed or refused */
+                state?: "" | "open" | "ok" | "failed" | "refused" | "bad";
+                /** @description 404, or 4xx */
+                status?: string;
+                from?: string;
+                /** @description exclusive */
+                to?: string;
+                /** @description text in targets, subjects and contents */
+                q?: string;
+                format?: "jsonl" | "otlp";
+                /** @description jsonl: a document per row instead of per call */
+                rows?: boolean;
+                /** @description with captured contents */
+                content?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "audit-facets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditFacets"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "audit-index": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditState"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "audit-metrics": {
+        parameters: {
+            query?: {
+                by?: "none" | "task" | "run" | "stage" | "agent" | "model" | "upstream" | "day" | "hour";
+                /** @description points of each group, for charts */
+                step?: "" | "day" | "hour";
+                /** @description widened to whole quarters of an hour */
+                from?: string;
+                to?: string;
+                /** @description IANA name of the zone whose days and hours these are */
+                zone?: string;
+                task?: string;
+                run?: string;
+                stage?: string;
+                agent?: string;
+                model?: string;
+                upstream?: string;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditMetrics"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "reindex-audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditState"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "audit-messages": {
+        parameters: {
+            query?: {
+                task?: string;
+                run?: string;
+                kind?: "" | "message" | "system" | "request" | "refusal";
+                /** @description only messages with a part of this kind: text, thinking, tool-use, tool-result, … */
+                part?: string;
+                q?: string;
+                /** @description id of the last message of the page before */
+                after?: string;
+                limit?: number;
+                /** @description the last page instead of the first */
+                newest?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @description - is what belongs to no stage */
+                stage: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditMessages"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "audit-message": {
+        parameters: {
+            query?: {
+                task?: string;
+                run?: string;
+            };
+            header?: never;
+            path: {
+                /** @description - is what belongs to no stage */
+                stage: string;
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["A2AMessage"];
                 };
             };
             /** @description Error */
@@ -1600,6 +2811,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AuditBodies"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "audit-call": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                seq: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditCall"];
                 };
             };
             /** @description Error */
