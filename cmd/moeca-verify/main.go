@@ -2,11 +2,12 @@
 // the directory, changes nothing and imports nothing but the log's format, so
 // that it can be read in an hour and kept by someone else.
 //
-//	moeca-verify DIR [--head FILE|SEQ:HEX] [--since FILE|SEQ:HEX] [--bodies] [--json]
+//	moeca-verify DIR [--head HEAD] [--since HEAD] [--bodies] [--json]
 //
-// A head is what an earlier run printed as "head". Whoever keeps it elsewhere
-// learns of every later change to the rows up to it, including a log that was
-// cut or written anew. Exit status: 0 intact, 1 broken (the first broken row is
+// A HEAD is a checkpoint of the log, or what an earlier run printed as "head",
+// itself or in a file. Whoever keeps it elsewhere learns of every later change
+// to the rows up to it, including a log that was cut or written anew with its
+// key; with --since only rows behind it are read. Exit status: 0 intact, 1 broken (the first broken row is
 // on standard output), 2 the log could not be read or the call was wrong.
 package main
 
@@ -77,11 +78,11 @@ func parse(args []string, stderr io.Writer) (config, error) {
 	flags := flag.NewFlagSet("moeca-verify", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.Usage = func() {
-		fmt.Fprintln(stderr, "usage: moeca-verify DIR [--head FILE|SEQ:HEX] [--since FILE|SEQ:HEX] [--bodies] [--json]")
+		fmt.Fprintln(stderr, "usage: moeca-verify DIR [--head HEAD] [--since HEAD] [--bodies] [--json]")
 		flags.PrintDefaults()
 	}
-	flags.Func("head", "head you hold, as SEQ:HEX or a file with it: the log must contain it", headFlag(&c.options.Head))
-	flags.Func("since", "head up to which you verified before: rows up to it are not read again", headFlag(&c.options.Since))
+	flags.Func("head", "what you hold, a checkpoint or SEQ:HEX or a file with it: the log must contain it", headFlag(&c.options.Head, &c.options.Held))
+	flags.Func("since", "likewise, up to which you verified before: rows up to it are not read again", headFlag(&c.options.Since, &c.options.From))
 	flags.BoolVar(&c.options.Bodies, "bodies", false, "check captured contents too")
 	flags.BoolVar(&c.json, "json", false, "print the report as JSON")
 	var dirs []string
@@ -102,21 +103,30 @@ func parse(args []string, stderr io.Writer) (config, error) {
 	return c, nil
 }
 
-func headFlag(to **audit.Head) func(string) error {
+// headFlag reads a head or a checkpoint, as it is or from a file.
+func headFlag(head **audit.Head, checkpoint **audit.Checkpoint) func(string) error {
+	set := func(text string) bool {
+		if h, err := audit.ParseHead(text); err == nil {
+			*head = &h
+			return true
+		}
+		c, err := audit.ParseCheckpoint(text)
+		if err == nil {
+			*checkpoint = &c
+		}
+		return err == nil
+	}
 	return func(s string) error {
-		if h, err := audit.ParseHead(s); err == nil {
-			*to = &h
+		if set(s) {
 			return nil
 		}
 		b, err := os.ReadFile(s)
 		if errors.Is(err, fs.ErrNotExist) {
-			return errors.New("is neither SEQ:HEX nor a file")
+			return errors.New("is neither a checkpoint, nor SEQ:HEX, nor a file")
 		}
-		if err != nil {
-			return err
+		if err == nil && !set(string(b)) {
+			err = errors.New("the file holds neither a checkpoint nor a head, which is written as row number, colon, 64 hex digits")
 		}
-		h, err := audit.ParseHead(string(b))
-		*to = &h
 		return err
 	}
 }
@@ -130,6 +140,9 @@ func showText(w io.Writer, rep audit.Report, bodies bool) error {
 	}
 	if rep.Records > 0 {
 		p.printf("head: %v\n", audit.Head{Seq: rep.Records, Hash: rep.Head})
+	}
+	if rep.Signed > 0 {
+		p.printf("checkpoint: covers %d rows\n", rep.Signed)
 	}
 	if bodies {
 		p.printf("bodies: %d checked, %d erased\n", rep.Bodies, rep.Erased)
