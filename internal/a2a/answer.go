@@ -179,7 +179,10 @@ func readArray(doc *document, s stream) said {
 
 func readStream(x *Exchange, s stream) said {
 	body, tail := wholeText(x.Response)
-	_, unread := events(strings.ToValidUTF8(string(body), "\uFFFD"), s.event)
+	count, unread := events(strings.ToValidUTF8(string(body), "\uFFFD"), s.event)
+	if count == 0 {
+		return said{parts: []Part{rawPart(string(x.Response))}}
+	}
 	a := s.said()
 	a.streamed = true
 	return a.cutAt(!a.whole && a.failure == nil, strings.TrimSpace(unread+string(tail)))

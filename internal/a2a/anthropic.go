@@ -56,7 +56,7 @@ func (d anthropic) block(b gjson.Result) []Part {
 	case "server_tool_use", "mcp_tool_use":
 		return []Part{usePart(PartServerUse, id, name, b.Get("input").Raw)}
 	case "tool_result":
-		return results(PartToolResult, b.Get("tool_use_id").String(), "", b.Get("is_error").Bool(), d.content(b.Get("content"), PartText, d.block))
+		return results(PartToolResult, b.Get("tool_use_id").String(), "", b.Get("is_error").Bool(), d.content(b.Get("content"), PartText, d.inner))
 	case "image", "document":
 		return []Part{anthropicFile(b)}
 	case "compaction":
@@ -69,6 +69,14 @@ func (d anthropic) block(b gjson.Result) []Part {
 		return results(PartServerResult, b.Get("tool_use_id").String(), tool, failed, []Part{p})
 	}
 	return []Part{otherPart(b)}
+}
+
+// inner reads a block inside a result, where no result can be.
+func (d anthropic) inner(b gjson.Result) []Part {
+	if b.Get("type").String() == "tool_result" {
+		return []Part{otherPart(b)}
+	}
+	return d.block(b)
 }
 
 func anthropicFile(b gjson.Result) (p Part) {

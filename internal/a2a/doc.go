@@ -43,13 +43,17 @@
 //
 // # Bad input
 //
-// Bodies are what an agent and an upstream wrote. Nothing is dropped and nothing
-// panics: what cannot be read is kept as raw bytes (kind raw); a body that was
-// cut is read as far as it goes, and the unread end is kept raw; a stream that
-// broke off keeps what came. Each of these is marked partial, a part that was
-// cut likewise. An erased body leaves a message marked erased. Nesting beyond
-// maxDepth is raw, more than maxPieces messages or parts of one body are raw
-// together. Time and memory are linear in the bytes given.
+// Bodies are what an agent and an upstream wrote; none makes it panic and none
+// is dropped. What cannot be read is kept raw (kind raw: text where it is text,
+// else bytes); a body that was cut is read as far as it goes, and the unread end
+// is kept raw; a stream that broke off keeps what came. Each of these is marked
+// partial, a part that was cut likewise. A content block of an unknown kind is
+// kept as JSON (kind other). An erased body leaves a message marked erased. A
+// body nested beyond maxDepth, or with more than maxPieces messages and parts,
+// is raw as a whole. Time and memory are linear in the bytes given.
+//
+// What is no content (sampling settings, pings, counters of a stream) is not in
+// the tree; Seqs leads to the rows whose bodies have it.
 //
 // A Builder is not safe for concurrent use. A Tree shares no memory that later
 // Adds change.

@@ -88,7 +88,13 @@ func (d gemini) bare(v gjson.Result) []Part {
 func (d gemini) response(f gjson.Result) []Part {
 	inner := f.Get("response")
 	parts := []Part{dataPart(PartToolResult, inner.Raw)}
-	parts = append(parts, d.parts(f.Get("parts"))...)
+	d.each(f.Get("parts"), func(v gjson.Result) {
+		if either(v, "functionResponse", "function_response").Exists() { // no response is inside another
+			parts = append(parts, otherPart(v))
+		} else {
+			parts = append(parts, d.part(v)...)
+		}
+	})
 	return results(PartToolResult, f.Get("id").String(), f.Get("name").String(), inner.Get("error").Exists(), parts)
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	maxDepth  = 256    // nesting of a body that is read; SDKs stay below 20
+	maxDepth  = 64     // nesting of a body that is read; SDKs stay below 20
 	maxPieces = 20_000 // messages, or parts, of one body
 )
 

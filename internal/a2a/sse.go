@@ -8,9 +8,10 @@ import (
 )
 
 // events calls each for the data of every event of a stream that is JSON, and
-// done for the word that ends a Chat stream. Lines end with LF, CR or CRLF.
-// unread is what was no JSON, an event that was cut among it.
-func events(body string, each func(gjson.Result)) (done bool, unread string) {
+// says how many there were. Lines end with LF, CR or CRLF. unread is what was
+// no JSON, an event that was cut among it; but not the word that ends a stream
+// of the Chat dialect, which says why it ends in the event before.
+func events(body string, each func(gjson.Result)) (count int, unread string) {
 	body = strings.TrimPrefix(body, "\uFEFF")
 	var data, bad []string
 	for len(body) > 0 || len(data) > 0 {
@@ -27,14 +28,15 @@ func events(body string, each func(gjson.Result)) (done bool, unread string) {
 		data = nil
 		switch {
 		case strings.TrimSpace(event) == "[DONE]":
-			done = true
+			count++
 		case json.Valid([]byte(event)) && !deeper(event, maxDepth):
+			count++
 			each(gjson.Parse(event))
 		case strings.TrimSpace(event) != "":
 			bad = append(bad, event)
 		}
 	}
-	return done, strings.Join(bad, "\n")
+	return count, strings.Join(bad, "\n")
 }
 
 // nextLine returns the first line of s and what follows it.

@@ -11,7 +11,7 @@ type Text struct {
 // comes after the last message of the agent's (all of it in a first request,
 // with instructions), and the whole answer. So each thing said is found once
 // where a conversation goes on, though each request repeats the history. Tools
-// the model may call, files and bytes that could not be read have no text.
+// the model may call and files in base64 have no text.
 func Texts(x Exchange) (texts []Text) {
 	var parts []Part
 	if !x.conversation() {
@@ -47,7 +47,7 @@ func appendTexts(texts []Text, parts []Part) []Text {
 		info := &p.Metadata.Info
 		t := Text{Kind: info.Kind, Name: info.Name}
 		switch {
-		case info.Redacted:
+		case info.Redacted, info.Kind == PartFile && p.Text == nil:
 		case p.Text != nil:
 			t.Text = *p.Text
 		default:
