@@ -18,6 +18,11 @@ export const providerKinds = [
 ] as const
 export type ProviderKind = (typeof providerKinds)[number]
 
+/** Whether a provider of the kind answers as a model; the others are tools. */
+export function isModel(kind: ProviderKind): boolean {
+  return kind === 'anthropic' || kind === 'openai' || kind === 'gemini'
+}
+
 export type Provider = {
   name: string
   kind: ProviderKind

@@ -84,11 +84,17 @@ const settingsPanel = createRoute({
   ),
 })
 
+const policy = createRoute({
+  getParentRoute: () => settings,
+  path: '/providers/$name',
+  component: lazyRouteComponent(() => withWords(import('@/pages/PolicyPage')), 'PolicyPage'),
+})
+
 export const router = createRouter({
   routeTree: root.addChildren([
     board.addChildren([home, task]),
     audit,
-    settings.addChildren([settingsHome, settingsPanel]),
+    settings.addChildren([settingsHome, settingsPanel, policy]),
   ]),
   defaultErrorComponent: CrashPage,
   defaultPreload: 'intent',

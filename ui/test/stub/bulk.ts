@@ -56,6 +56,8 @@ export function addTasks(state: State, count: number): void {
       files: 2,
       ci: 'none',
       tokens: number * 1000,
+      cost_nano: 0,
+      reach: [],
       version: 1,
       created_at: time,
       updated_at: time,

@@ -97,6 +97,7 @@ function stage(): Wire['Stage'] {
     exit_code: 0,
     requests: 0,
     tokens: 0,
+    cost_nano: 0,
     started_at: new Date().toISOString(),
   }
 }

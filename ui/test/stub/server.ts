@@ -226,6 +226,8 @@ function addTask(state: State, body: Wire['NewTask']): Wire['Task'] {
     files: 0,
     ci: repo?.ci === undefined ? 'none' : 'pending',
     tokens: 0,
+    cost_nano: 0,
+    reach: [],
     version: 1,
     created_at: now,
     updated_at: now,

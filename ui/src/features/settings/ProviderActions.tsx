@@ -1,5 +1,8 @@
+import { Link } from '@tanstack/react-router'
+import { Scale } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import {
+  isModel,
   type Provider,
   useDeleteProvider,
   useModels,
@@ -24,7 +27,7 @@ export function ProviderActions({ provider }: { provider: Provider }) {
   const open = useDialogs((state) => state.show)
   const toast = useToasts((state) => state.show)
   const { name } = provider
-  const model = ['anthropic', 'openai', 'gemini'].includes(provider.kind)
+  const model = isModel(provider.kind)
   const error = test.error ?? models.error ?? put.error ?? remove.error
   const fetchModels = () =>
     models.mutate(name, {
@@ -49,6 +52,15 @@ export function ProviderActions({ provider }: { provider: Provider }) {
             {t('settings.edit')}
           </Button>
         )}
+        <Link
+          to="/settings/providers/$name"
+          params={{ name }}
+          aria-label={t('settings.policyOf', { name })}
+          className="inline-flex h-6 items-center gap-1.5 rounded-md border border-line-strong bg-card px-2 text-sm font-medium hover:bg-hover"
+        >
+          <Scale aria-hidden className="size-3.5" />
+          {t('settings.policy')}
+        </Link>
         {provider.builtIn ? null : (
           <Sure
             label={t('settings.remove', { name })}

@@ -1,7 +1,13 @@
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { Problem } from '@/api/problem'
-import { type Provider, providerKinds, usePutProvider } from '@/api/providers'
+import {
+  isModel,
+  type Provider,
+  type ProviderKind,
+  providerKinds,
+  usePutProvider,
+} from '@/api/providers'
 import { Button } from '@/components/Button'
 import { Dialog } from '@/components/Dialog'
 import { Field } from '@/components/Field'
@@ -10,6 +16,12 @@ import { ProviderFields } from './ProviderFields'
 import { changeOf, emptyForm, formOf } from './providerForm'
 
 type Props = { provider: Provider | null; onClose(): void }
+
+/** Who can use a provider of the kind. */
+function kindHelp(kind: ProviderKind) {
+  if (kind === 'anthropic') return 'settings.kindRuns'
+  return isModel(kind) ? 'settings.kindClients' : 'settings.kindTool'
+}
 
 /** Adds a provider, or edits one: its name stays, its key is not touched. */
 export function ProviderDialog({ provider, onClose }: Props) {
@@ -48,7 +60,7 @@ export function ProviderDialog({ provider, onClose }: Props) {
           ) : null}
           <Field
             label={t('settings.kindLabel')}
-            help={t(form.kind === 'anthropic' ? 'settings.kindRuns' : 'settings.kindClients')}
+            help={t(kindHelp(form.kind))}
             error={wrong('kind')}
           >
             {(wire) => (

@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next'
-import type { Provider } from '@/api/providers'
+import { isModel, type Provider } from '@/api/providers'
 import { Age } from '@/components/Age'
 import { Chip } from '@/components/Chip'
 import { Scripted } from '@/components/Mark'
@@ -18,8 +18,10 @@ export function ProviderRow({ provider }: { provider: Provider }) {
         {provider.scripted ? <Scripted /> : null}
         {provider.local ? <Chip tone="cyan">{t('settings.localChip')}</Chip> : null}
         {keyless ? <Chip>{t('settings.noKeyNeeded')}</Chip> : <Secret provider={provider} />}
-        {provider.runnable ? null : (
+        {provider.runnable ? null : isModel(provider.kind) ? (
           <Chip why={t('settings.kindClients')}>{t('settings.notRunnable')}</Chip>
+        ) : (
+          <Chip why={t('settings.kindTool')}>{t('settings.tool')}</Chip>
         )}
         <code
           className="ml-auto min-w-0 truncate font-mono text-sm text-t3"
@@ -40,7 +42,7 @@ const shown = 8
 /** Models of a model, hosts of a fetch; another tool has no such list. */
 function Offers({ provider }: { provider: Provider }) {
   const { t } = useTranslation()
-  const model = ['anthropic', 'openai', 'gemini'].includes(provider.kind)
+  const model = isModel(provider.kind)
   if (!model && provider.kind !== 'fetch') return null
   const list = model ? provider.models : provider.hosts
   const name = t(model ? 'settings.models' : 'settings.hosts')

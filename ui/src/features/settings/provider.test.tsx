@@ -2,7 +2,7 @@ import { screen, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { expect, it } from 'vitest'
 import type { Provider } from '@/api/providers'
-import { answer, show } from '../../../test/render'
+import { answer, show, showRouted } from '../../../test/render'
 import { LocalServers } from './LocalServers'
 import { ProviderActions } from './ProviderActions'
 import { ProviderDialog } from './ProviderDialog'
@@ -47,7 +47,7 @@ it('the kind decides the fields, and says who can use it', async () => {
   expect(screen.getByText(/Agents and clients/)).toBeTruthy()
   await userEvent.type(screen.getByLabelText('Name'), 'docs')
   await userEvent.selectOptions(screen.getByLabelText('Kind'), 'fetch')
-  expect(screen.getByText(/Agents of this version speak anthropic only/)).toBeTruthy()
+  expect(screen.getByText(/Agents of a task that may reach it/)).toBeTruthy()
   expect(screen.queryByLabelText('Base URL')).toBeNull()
   await userEvent.type(screen.getByLabelText('Hosts'), 'example.com\n*.example.org')
   await userEvent.click(screen.getByRole('button', { name: 'Add' }))
@@ -77,7 +77,7 @@ it('a test says what is wrong', async () => {
       latency_ms: 12,
     },
   })
-  await show(<ProviderActions provider={provider} />)
+  await showRouted(<ProviderActions provider={provider} />)
   await userEvent.click(screen.getByRole('button', { name: 'Test' }))
   const status = await screen.findByRole('status')
   expect(within(status).getByText('key refused')).toBeTruthy()
@@ -90,7 +90,7 @@ it('models that were asked for are kept', async () => {
     'GET /api/providers/own/models': { models: ['m-1', 'm-2'], at: '2030-01-01T00:00:00Z' },
     'PUT /api/providers/own': {},
   })
-  await show(<ProviderActions provider={provider} />)
+  await showRouted(<ProviderActions provider={provider} />)
   await userEvent.click(screen.getByRole('button', { name: 'Ask for its models' }))
   await expect.poll(() => calls.at(-1)?.body).toEqual({ models: ['m-1', 'm-2'] })
 })
