@@ -21,7 +21,7 @@ type Limits struct {
 	BodyBytes      int64   `json:"body_bytes,omitempty"`       // 8 MiB
 	CaptureBytes   int64   `json:"capture_bytes,omitempty"`    // 1 MiB of each body kept in the log
 	SessionTokens  int64   `json:"session_tokens,omitempty"`   // 2,000,000 where a scope names no budget
-	ContextTokens  int64   `json:"context_tokens,omitempty"`   // 1,000,000: the largest context of any model
+	ContextTokens  int64   `json:"context_tokens,omitempty"`   // 1,050,000: the largest context of any model
 	OutputTokens   int64   `json:"output_tokens,omitempty"`    // 128,000: the largest output of any model
 	SessionKept    int64   `json:"session_kept,omitempty"`     // 256 MiB of bodies of a session in the log; beyond it their commitments only
 	SessionRecords int64   `json:"session_records,omitempty"`  // 500,000 rows of a session, then it is ended; negative: no bound
@@ -45,7 +45,7 @@ func (l Limits) WithDefaults() Limits {
 	def(&l.BodyBytes, 8<<20)
 	def(&l.CaptureBytes, 1<<20)
 	def(&l.SessionTokens, gatewayapi.DefaultSessionTokens)
-	def(&l.ContextTokens, 1_000_000)
+	def(&l.ContextTokens, 1_050_000)
 	def(&l.OutputTokens, 128_000)
 	def(&l.SessionKept, 256<<20)
 	def(&l.SessionRecords, 500_000)

@@ -140,7 +140,7 @@ func (n *needs) openAIResponses(doc strictjson.Document) {
 	n.fields(doc, openAIResponseFields)
 	n.searchModel(doc)
 	n.member(doc, "tools", n.openAITools)
-	n.member(doc, "input", n.openAIContent)
+	n.member(doc, "input", n.openAIInput)
 	n.member(doc, "instructions", n.openAIContent)
 	n.member(doc, "include", func(v strictjson.Document) {
 		v.Each(func(_ string, one strictjson.Document) bool {
@@ -169,16 +169,48 @@ func dateTail(s string) bool {
 	return len(s) == 11 && s[0] == '_' && s[5] == '_' && s[8] == '_' && strings.Trim(s, "0123456789_") == ""
 }
 
+// modalities is a list; a single text is taken for a list of one, as Google's
+// reader does.
 func (n *needs) modalities(v strictjson.Document) {
+	if v.IsNull() {
+		return
+	}
+	if !v.IsArray() {
+		n.modality(v)
+		return
+	}
 	v.Each(func(_ string, one strictjson.Document) bool {
-		switch kind, _ := one.Text(); strings.ToLower(kind) {
-		case "text":
-		case "audio":
-			n.want(session.GrantAudio, "modality audio")
-		case "image":
-			n.want(session.GrantImages, "modality image")
-		default:
-			n.refuse("the modality " + clip(kind))
+		n.modality(one)
+		return true
+	})
+}
+
+func (n *needs) modality(v strictjson.Document) {
+	switch kind, _ := v.Text(); strings.ToLower(kind) {
+	case "text":
+	case "audio":
+		n.want(session.GrantAudio, "modality audio")
+	case "image":
+		n.want(session.GrantImages, "modality image")
+	default:
+		n.refuse("the modality " + clip(kind))
+	}
+}
+
+// openAIInput is content whose items may be no more than the name of one that
+// was kept: what has an id, and neither a type nor a role.
+func (n *needs) openAIInput(v strictjson.Document) {
+	n.openAIContent(v)
+	if !v.IsArray() {
+		return
+	}
+	v.Each(func(_ string, item strictjson.Document) bool {
+		known := false
+		for _, name := range [...]string{"type", "role"} {
+			n.member(item, name, func(strictjson.Document) { known = true })
+		}
+		if !known {
+			n.want(session.GrantState, "an item by its id")
 		}
 		return true
 	})

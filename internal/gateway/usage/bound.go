@@ -66,7 +66,7 @@ func Estimate(d Dialect, doc strictjson.Document, l Limits) (Bound, error) {
 	b.Media = media
 	b.CacheWrites = d != Anthropic || cached || media
 	b.Unpriced = h.unpriced || tariff(doc)
-	if b.Media || h.any {
+	if b.Media || h.any || d == Responses && refers(doc) {
 		b.Input = l.Context
 	}
 	var err error
@@ -215,13 +215,22 @@ func content(doc strictjson.Document) (opaque, cached bool) {
 			opaque = opaque || opaqueType(kind)
 		case "cache_control":
 			cached = cached || given(v)
-		case "image_url", "input_audio", "inlinedata", "inline_data", "filedata", "file_data", "file_id",
+		case "image_url", "input_audio", "audio", "inlinedata", "inline_data", "filedata", "file_data", "file_id",
 			"previous_response_id", "conversation", "cachedcontent", "cached_content":
 			opaque = opaque || given(v)
 		}
 		return !opaque
 	})
 	return opaque, cached
+}
+
+// refers says that an item of the input is no more than the name of a kept one.
+func refers(doc strictjson.Document) (found bool) {
+	doc.Folded("input").Each(func(_ string, item strictjson.Document) bool {
+		found = item.IsObject() && !item.Folded("type").Exists() && !item.Folded("role").Exists()
+		return !found
+	})
+	return found
 }
 
 func opaqueType(kind string) bool {

@@ -68,6 +68,8 @@ func TestBound(t *testing.T) {
 		"responses":                   {"responses", `{"max_output_tokens":5}`, text(`{"max_output_tokens":5}`) + 5, nil},
 		"responses, a cap it ignores": {"responses", `{"max_tokens":5}`, text(`{"max_tokens":5}`) + l.Output, nil},
 		"responses, stored input":     {"responses", `{"max_output_tokens":5,"previous_response_id":"r"}`, l.Context + 5, nil},
+		"responses, an item by id":    {"responses", `{"max_output_tokens":5,"input":[{"role":"user","content":"x"},{"id":"msg_1"}]}`, l.Context + 5, nil},
+		"openai, earlier sound":       {"openai", `{"max_tokens":5,"messages":[{"role":"assistant","audio":{"id":"audio_1"}}]}`, l.Context + 5, nil},
 		"responses, stored prompt":    {"responses", `{"max_output_tokens":5,"prompt":{"id":"p"}}`, l.Context + 5, nil},
 		"responses web search":        {"responses", `{"tools":[{"type":"web_search"}]}`, l.Context + l.Output, nil},
 		"responses, two searches":     {"responses", `{"max_output_tokens":5,"max_tool_calls":2,"tools":[{"type":"web_search"},{"type":"web_search_preview"}]}`, l.Context + 5, nil},
