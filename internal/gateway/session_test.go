@@ -232,3 +232,71 @@ func TestCloseEndsEverything(t *testing.T) {
 		t.Error("the loopback listener is still there")
 	}
 }
+
+func TestSessionsTellTheirScopeAndWhatTheyDrew(t *testing.T) {
+	r := newRig(t, Limits{SessionTokens: 5_000_000}, session.Scope{Repos: []string{"o/n"}})
+	began, finish := make(chan struct{}), make(chan struct{})
+	r.answers(func(w http.ResponseWriter, _ *http.Request) {
+		close(began)
+		<-finish
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, messageAnswer)
+	})
+	done := make(chan struct{})
+	go func() { r.post("/anthropic/v1/messages", smallBody); close(done) }()
+	<-began
+	of := func() gatewayapi.SessionState {
+		for _, s := range r.g.SessionStates() {
+			if s.ID == r.sandbox.ID {
+				return s
+			}
+		}
+		t.Fatal("the session is not listed")
+		return gatewayapi.SessionState{}
+	}
+	if s := of(); s.Reserved.Tokens < 100 || s.Spent.Tokens != 0 || s.Scope.Run != "run-1" || s.Scope.Repos[0] != "o/n" || s.Scope.Budget.Tokens != 5_000_000 {
+		t.Errorf("during a call: %+v", s)
+	}
+	close(finish)
+	<-done
+	r.rows(audit.KindOutcome, 1)
+	if s := of(); s.Reserved != (session.Budget{}) || s.Spent.Tokens != 30 {
+		t.Errorf("after it: %+v", s)
+	}
+}
+
+func TestChildrenAreHeldToTheDefaultBudget(t *testing.T) {
+	r := newRig(t, Limits{SessionTokens: 1000}, session.Scope{})
+	child := session.Scope{Parent: r.client.ID, Run: "run-1", Task: "task-1"}
+	for tokens, ok := range map[int64]bool{0: true, 1000: true, 1001: false} {
+		child.Budget.Tokens = tokens
+		m, err := r.g.Mint(gatewayapi.MintRequest{Scope: child, TTL: 60, WithToken: true})
+		if (err == nil) != ok || !ok && !errors.Is(err, session.ErrScope) {
+			t.Errorf("%d tokens: %v", tokens, err)
+		}
+		if m != nil {
+			m.Drop()
+		}
+	}
+}
+
+func TestRepositoryIDsAreOfOneHost(t *testing.T) {
+	r := newRig(t, Limits{}, session.Scope{})
+	kind, base := upstream.KindGitHub, r.stub.URL
+	for _, name := range []string{"hub", "hub2"} {
+		r.define(name, gatewayapi.ProviderPatch{Kind: &kind, BaseURL: &base, GitURL: &base}, theKey)
+	}
+	scope := session.Scope{Upstreams: []string{"hub", "hub2"}, Repos: []string{"o/n"}, RepoIDs: map[string]int64{"o/n": 1296269}}
+	if _, err := r.g.Mint(gatewayapi.MintRequest{Scope: scope, TTL: 60, WithToken: true}); !errors.Is(err, session.ErrScope) {
+		t.Errorf("%v", err)
+	}
+	scope.Upstreams = []string{"hub", "tool"}
+	_, token, _ := r.mint(scope, false)
+	const mutation = `{"query":"mutation{createRef(input:{repositoryId:\"R_kgDOABPHjQ\",name:\"refs/heads/moeca/x\",oid:\"x\"}){clientMutationId}}"}`
+	if resp, body := r.do(http.DefaultClient, "POST", "http://"+r.addr+"/hub/graphql", mutation, "Content-Type", "application/json", gate.HeaderSession, token); resp.StatusCode != 200 {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+	if resp, body := r.do(http.DefaultClient, "POST", "http://"+r.addr+"/hub/graphql", strings.Replace(mutation, "kgDOABPHjQ", "kgDOABPHjg", 1), "Content-Type", "application/json", gate.HeaderSession, token); resp.StatusCode != 403 {
+		t.Errorf("the id of another: %d %s", resp.StatusCode, body)
+	}
+}

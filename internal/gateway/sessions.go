@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"moeca/internal/gateway/gatewayapi"
+	"moeca/internal/gateway/upstream"
 	"moeca/internal/session"
 )
 
@@ -68,6 +69,9 @@ type Minted struct {
 // Mint makes a session and binds its socket. Nobody is served before Serve.
 func (g *Gateway) Mint(r gatewayapi.MintRequest) (*Minted, error) {
 	m := &Minted{g: g}
+	if err := g.checkRepoIDs(r.Scope); err != nil {
+		return nil, err
+	}
 	if r.SocketDir != "" {
 		path, err := g.socketPath(r.SocketDir)
 		if err != nil {
@@ -78,6 +82,9 @@ func (g *Gateway) Mint(r gatewayapi.MintRequest) (*Minted, error) {
 			return nil, err
 		}
 	}
+	if r.Scope.Budget.Tokens == 0 { // written out, so that it is what a child's is compared with
+		r.Scope.Budget.Tokens = g.limits.SessionTokens
+	}
 	s, token, err := g.o.Sessions.Mint(r.Scope, time.Duration(r.TTL)*time.Second, r.WithToken)
 	if err != nil {
 		m.Drop()
@@ -85,6 +92,21 @@ func (g *Gateway) Mint(r gatewayapi.MintRequest) (*Minted, error) {
 	}
 	m.Session, m.Token = s, token
 	return m, nil
+}
+
+// checkRepoIDs: the ids of a scope are of one host of repositories. With two of
+// them, one's id would stand for whatever the other numbers so.
+func (g *Gateway) checkRepoIDs(s session.Scope) error {
+	hosts := 0
+	for _, name := range s.Upstreams {
+		if u, ok := g.o.Upstreams.Get(name); ok && u.Kind == upstream.KindGitHub {
+			hosts++
+		}
+	}
+	if len(s.RepoIDs) > 0 && hosts > 1 {
+		return fmt.Errorf("%w: ids of repositories, and %d upstreams they could be of; leave the ids out or mint a session for each", session.ErrScope, hosts)
+	}
+	return nil
 }
 
 // Drop undoes a mint that was not served.
@@ -162,6 +184,20 @@ func (g *Gateway) endSession(ctx context.Context, id string, record func(*live, 
 		record(l, out)
 	}
 	return out, true
+}
+
+// SessionStates lists the live sessions with what each has drawn, oldest first.
+func (g *Gateway) SessionStates() []gatewayapi.SessionState {
+	live := g.o.Sessions.Live()
+	out := make([]gatewayapi.SessionState, 0, len(live))
+	for _, s := range live {
+		a := g.ledger.OfSession(s.ID)
+		out = append(out, gatewayapi.SessionState{
+			Session: s,
+			Spent:   session.Budget{Tokens: a.Spent.Tokens, CostNano: a.Spent.Cost}, Reserved: session.Budget{Tokens: a.Reserved.Tokens, CostNano: a.Reserved.Cost},
+		})
+	}
+	return out
 }
 
 // enter counts an exchange of a session; leave must follow. It fails when the

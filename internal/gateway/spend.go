@@ -252,11 +252,7 @@ func isTurnedAway(status int) bool {
 // openBudgets opens the account of a session that begins and sets the limits of
 // its run and task.
 func (g *Gateway) openBudgets(s session.Session) {
-	own := limitOf(s.Scope.Budget)
-	if s.Scope.Budget.Tokens == 0 && own.Tokens > 0 {
-		own.Tokens = g.limits.SessionTokens
-	}
-	g.ledger.Open(s.ID, own)
+	g.ledger.Open(s.ID, limitOf(s.Scope.Budget))
 	g.limitShared(s.Scope)
 }
 

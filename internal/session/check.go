@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"unicode/utf8"
 )
@@ -34,6 +35,9 @@ func (s Scope) Check() error {
 	if err := checkGrants(s.Grants); err != nil {
 		return err
 	}
+	if err := checkRepoIDs(s.Repos, s.RepoIDs); err != nil {
+		return err
+	}
 	if s.RunBudget != nil && s.Run == "" || s.TaskBudget != nil && s.Task == "" {
 		return fmt.Errorf("%w: a budget of a run or a task that is not named", ErrScope)
 	}
@@ -45,68 +49,25 @@ func (s Scope) Check() error {
 	return nil
 }
 
-// Within refuses a scope that grants more than parent does. A zero budget is
-// the default limit, which the gateway applies to both; a negative one is
-// nothing at all.
-func (s Scope) Within(parent Scope) error {
-	for _, u := range s.Upstreams {
-		if !slices.Contains(parent.Upstreams, u) {
-			return fmt.Errorf("%w: upstream %q is not granted to the parent", ErrScope, u)
+// checkRepoIDs: an id that stands for two names would decide for both.
+func checkRepoIDs(repos []string, ids map[string]int64) error {
+	names := make(map[int64]string, len(ids))
+	for name, id := range ids {
+		switch other := names[id]; {
+		case !slices.Contains(repos, name):
+			return fmt.Errorf("%w: the id of %.140q, which is not among the repositories", ErrScope, name)
+		case id <= 0 || other != "":
+			return fmt.Errorf("%w: the id %d of %.140q is not positive, or another's too", ErrScope, id, name)
 		}
-	}
-	for _, r := range s.Repos {
-		if !slices.Contains(parent.Repos, r) {
-			return fmt.Errorf("%w: repository %q is not granted to the parent", ErrScope, r)
-		}
-	}
-	for _, g := range s.Grants {
-		if !slices.Contains(parent.Grants, g) {
-			return fmt.Errorf("%w: %q is not granted to the parent", ErrScope, g)
-		}
-	}
-	if !groupsWithin(s.Groups, parent.Groups) {
-		return fmt.Errorf("%w: knowledge groups exceed the parent's", ErrScope)
-	}
-	if !amountWithin(s.Budget.Tokens, parent.Budget.Tokens) || !amountWithin(s.Budget.CostNano, parent.Budget.CostNano) {
-		return fmt.Errorf("%w: budget exceeds the parent's", ErrScope)
+		names[id] = name
 	}
 	return nil
-}
-
-// groupsWithin: nil is everything and so is only within nil.
-func groupsWithin(child, parent *[]string) bool {
-	if parent == nil {
-		return true
-	}
-	if child == nil {
-		return false
-	}
-	for _, g := range *child {
-		if !slices.Contains(*parent, g) {
-			return false
-		}
-	}
-	return true
-}
-
-// amountWithin compares two bounds where 0 is the default and negative is
-// nothing. A default is within a default only: its size is not known here.
-func amountWithin(child, parent int64) bool {
-	switch {
-	case child < 0:
-		return true
-	case parent < 0:
-		return false
-	case parent == 0:
-		return true
-	default:
-		return child != 0 && child <= parent
-	}
 }
 
 func (s Scope) clone() Scope {
 	s.Upstreams = slices.Clone(s.Upstreams)
 	s.Repos = slices.Clone(s.Repos)
+	s.RepoIDs = maps.Clone(s.RepoIDs)
 	s.RateLimits = slices.Clone(s.RateLimits)
 	s.ProtectRefs = slices.Clone(s.ProtectRefs)
 	s.Grants = slices.Clone(s.Grants)

@@ -11,8 +11,8 @@
 // Invariants:
 //   - a Scope never changes after Mint; callers receive copies.
 //   - a session whose time is over is never returned, also before it is swept.
-//   - a child's upstreams, repositories, groups and budget are within its
-//     parent's (DECISIONS 1), else Mint refuses.
+//   - a child may do nothing that its parent may not (Scope.Within, DECISIONS 1),
+//     else Mint refuses; its time ends with its parent's at the latest.
 //   - an unknown, malformed, expired or revoked token is one and the same
 //     error: the caller learns nothing from it.
 //
@@ -99,6 +99,9 @@ func (t *Table) Mint(scope Scope, ttl time.Duration, withToken bool) (Session, s
 		}
 		if err := scope.Within(parent.session.Scope); err != nil {
 			return Session{}, "", err
+		}
+		if end := parent.session.Expires; end.Before(e.session.Expires) {
+			e.session.Expires = end
 		}
 	}
 	t.byID[id] = e

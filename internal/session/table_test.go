@@ -197,6 +197,9 @@ func TestMintRefuses(t *testing.T) {
 		"a beta grant without a value":   {Scope{Grants: []string{"beta:"}}, 1},
 		"a grant for every beta":         {Scope{Grants: []string{"beta:*"}}, 1},
 		"a grant the parent lacks":       {ok(Scope{Grants: []string{GrantMCP}}), 1},
+		"an id of another repository":    {Scope{Repos: []string{"o/r"}, RepoIDs: map[string]int64{"o/x": 1}}, 1},
+		"an id of nothing":               {Scope{Repos: []string{"o/r"}, RepoIDs: map[string]int64{"o/r": 0}}, 1},
+		"one id for two repositories":    {Scope{Repos: []string{"o/r", "o/s"}, RepoIDs: map[string]int64{"o/r": 7, "o/s": 7}}, 1},
 		"the default budget under a own": {with(ok(Scope{}), func(s *Scope) { s.Budget.Tokens = 0 }), 1},
 	}
 	for name, c := range cases {

@@ -66,7 +66,7 @@ func New(o Options) http.Handler {
 	mux.HandleFunc("GET /v1/health", func(w http.ResponseWriter, _ *http.Request) { s.answers.send(w, http.StatusOK, o.Health()) })
 	mux.HandleFunc("POST /v1/sessions", s.mint)
 	mux.HandleFunc("GET /v1/sessions", func(w http.ResponseWriter, _ *http.Request) {
-		s.answers.send(w, http.StatusOK, o.Sessions.Live())
+		s.answers.send(w, http.StatusOK, o.Gateway.SessionStates())
 	})
 	mux.HandleFunc("DELETE /v1/sessions/{id}", s.revoke)
 	mux.HandleFunc("GET /v1/providers", func(w http.ResponseWriter, _ *http.Request) {

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"slices"
 
@@ -62,8 +63,26 @@ func operationsOf(r *Request) ([]policy.Operation, error) {
 	}
 	return policy.Parse(policy.Input{
 		Kind: r.Upstream.Kind, Method: r.HTTP.Method, Path: below(r), Query: r.Target.RawQuery,
-		Header: r.HTTP.Header, Body: r.Body, Repositories: r.Policy.RepositoryIDs,
+		Header: r.HTTP.Header, Body: r.Body, Repositories: repositoryIDs(r),
 	})
+}
+
+// repositoryIDs are those of the policy and of the session. Where they differ
+// about a repository, neither is believed.
+func repositoryIDs(r *Request) map[string]int64 {
+	own := r.Session.Scope.RepoIDs
+	if len(own) == 0 {
+		return r.Policy.RepositoryIDs
+	}
+	all := maps.Clone(own)
+	for name, id := range r.Policy.RepositoryIDs {
+		if mine, ok := own[name]; ok && mine != id {
+			delete(all, name)
+			continue
+		}
+		all[name] = id
+	}
+	return all
 }
 
 // modelOperation: a model upstream ships what its dialect's table names.

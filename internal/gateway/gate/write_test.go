@@ -106,6 +106,12 @@ func TestWritesAreDeniedUnlessPermitted(t *testing.T) {
 		"a repository through GraphQL":                   {judged("github", "POST", "/graphql", `{"query":"{repository(owner:\"o\",name:\"n\"){id}}"}`), none, "", ""},
 		"a mutation by id without the id's repository":   {judged("github", "POST", "/graphql", `{"query":"mutation{createRef(input:{repositoryId:\"R_kgDOABPHjQ\",name:\"refs/heads/moeca/x\",oid:\"x\"}){clientMutationId}}"}`), everything, "write", ReasonNever},
 		"a mutation by id of the session's repository":   {judged("github", "POST", "/graphql", `{"query":"mutation{createRef(input:{repositoryId:\"R_kgDOABPHjQ\",name:\"refs/heads/moeca/x\",oid:\"x\"}){clientMutationId}}"}`), gatewayapi.Policy{RepositoryIDs: map[string]int64{"o/n": 1296269}}, "", ""},
+		"a mutation by an id that the session names":     {of(judged("github", "POST", "/graphql", newRef), ids("o/n", 1296269)), none, "", ""},
+		"one that session and policy tell alike":         {of(judged("github", "POST", "/graphql", newRef), ids("o/n", 1296269)), withIDs(none), "", ""},
+		"one that they tell differently":                 {of(judged("github", "POST", "/graphql", newRef), ids("o/n", 7)), withIDs(none), "write", ReasonNever},
+		"one that the policy gives to another name":      {of(judged("github", "POST", "/graphql", newRef), ids("o/n", 1296269)), gatewayapi.Policy{RepositoryIDs: map[string]int64{"o/other": 1296269}}, "write", ReasonNever},
+		"an id of the session, of another repository":    {of(judged("github", "POST", "/graphql", newRef), ids("o/n", 5)), none, "write", ReasonNever},
+		"main, by an id that the session names":          {of(judged("github", "POST", "/graphql", strings.Replace(newRef, "moeca/x", "main", 1)), ids("o/n", 1296269)), none, "ref", ReasonRef},
 		"a comment by an id that could be forged":        {judged("github", "POST", "/graphql", addComment), withIDs(everything), "write", ReasonNoRule},
 		"the same with a rule for that operation":        {judged("github", "POST", "/graphql", addComment), withIDs(gatewayapi.Policy{Writes: []gatewayapi.OperationRule{{Operation: "github.graphql.addComment"}}}), "", ""},
 		"a search by GraphQL, whatever the paths":        {judged("github", "POST", "/graphql", `{"query":"{search(query:\"x\",type:CODE){codeCount}}"}`), everything, "write", ReasonNoRead},
@@ -135,6 +141,13 @@ func TestWritesAreDeniedUnlessPermitted(t *testing.T) {
 
 // addComment names its subject by the id of a pull request of repository 1296269.
 const addComment = `{"query":"mutation{addComment(input:{subjectId:\"PR_kwDOABPHjc4AAAAF\",body:\"b\"}){clientMutationId}}"}`
+
+// newRef names the repository 1296269 by its own id.
+const newRef = `{"query":"mutation{createRef(input:{repositoryId:\"R_kgDOABPHjQ\",name:\"refs/heads/moeca/x\",oid:\"x\"}){clientMutationId}}"}`
+
+func ids(repo string, id int64) func(*session.Scope) {
+	return func(s *session.Scope) { s.RepoIDs = map[string]int64{repo: id} }
+}
 
 func withIDs(p gatewayapi.Policy) gatewayapi.Policy {
 	p.RepositoryIDs = map[string]int64{"o/n": 1296269}

@@ -238,13 +238,13 @@ func (g *graphQL) tie(op *Operation, input map[string]any) (exact bool) {
 	for _, id := range ids {
 		number, own, ok := nodeRepository(id)
 		exact = exact && own
-		name := ""
+		name, names := "", 0
 		for n, known := range g.ids {
 			if ok && known == number {
-				name = n
+				name, names = n, names+1
 			}
 		}
-		if name == "" || op.Repo != "" && op.Repo != name {
+		if names != 1 || op.Repo != "" && op.Repo != name {
 			clear = false
 			break
 		}

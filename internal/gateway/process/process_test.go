@@ -156,6 +156,9 @@ func TestWholeLife(t *testing.T) {
 	if live, err := client.Sessions(ctx); err != nil || len(live) != 1 || live[0].ID != m.ID {
 		t.Errorf("%+v, %v", live, err)
 	}
+	if states, err := client.SessionStates(ctx); err != nil || len(states) != 1 || states[0].ID != m.ID || states[0].Scope.Budget.Tokens != gatewayapi.DefaultSessionTokens {
+		t.Errorf("%+v, %v", states, err)
+	}
 	if _, err := client.Revoke(ctx, m.ID); err != nil {
 		t.Fatal(err)
 	}
