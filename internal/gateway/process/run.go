@@ -38,6 +38,10 @@ const closeTime = 15 * time.Second
 // Run is the gateway from start to end. It returns nil when ctx ended or the
 // parent is gone, and an error that says what to do when it cannot start.
 func Run(ctx context.Context, c Config, logger *slog.Logger) error {
+	// The standard library's clients print what they do not expect, among it
+	// bytes of an upstream, which can hold a key: all that is said here goes
+	// through logger, in constant messages.
+	log.SetOutput(io.Discard)
 	if err := c.Check(); err != nil {
 		return fmt.Errorf("gateway: configuration: %w", err)
 	}
