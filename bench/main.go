@@ -92,6 +92,7 @@ func run(only string, windows int, bin string) error {
 		{"P8", b.firstRequest},
 		{"P10", b.snapshotAndDiff},
 		{"P10-list", b.listTasks},
+		{"A6", b.auditScreen},
 	} {
 		if !chosen(m.id, only) {
 			continue

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"moeca/internal/audit"
 	"moeca/internal/board"
-	"moeca/internal/hostapi"
 	"moeca/internal/stack"
 )
 
@@ -82,14 +82,21 @@ func timeToRequest(ctx context.Context, st *stack.Stack, data, repo string) (tim
 	if run.Status != board.StatusDone {
 		return 0, fmt.Errorf("the run ended %s: %s", run.Status, run.Cause)
 	}
-	page, err := stack.ReadAudit(data).Page(ctx, hostapi.AuditQuery{Limit: 10, Kind: "intent", Run: run.ID})
+	log := stack.ReadAudit(data)
+	last, err := log.Refresh()
 	if err != nil {
 		return 0, err
 	}
-	if len(page.Items) == 0 {
-		return 0, fmt.Errorf("the run made no request")
+	for seq := int64(1); seq <= last; seq++ {
+		r, _, err := log.At(seq)
+		if err != nil {
+			return 0, err
+		}
+		if r.Kind == audit.KindIntent && r.Attribution.Run == run.ID {
+			return r.Time.Sub(began), nil
+		}
 	}
-	return page.Items[len(page.Items)-1].Time.Sub(began), nil
+	return 0, fmt.Errorf("the run made no request")
 }
 
 // parallelCheckout is the peer: git writing the same tree with its own workers.
