@@ -1,6 +1,8 @@
 package a2a
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -47,7 +49,7 @@ func (s *chatStream) chunk(doc gjson.Result, key string) {
 			s.choices = append(s.choices, m)
 		}
 		m.grow(c.Get(key))
-		if stop := c.Get("finish_reason").String(); stop != "" && len(s.choices) > 0 && m == s.choices[0] {
+		if stop := c.Get("finish_reason").String(); stop != "" && index == 0 {
 			s.sofar.stop, s.sofar.whole = stop, true
 		}
 	})
@@ -66,6 +68,7 @@ func (s *chatStream) each(list gjson.Result, f func(gjson.Result)) {
 
 func (s *chatStream) said() said {
 	a := s.sofar
+	slices.SortStableFunc(s.choices, func(a, b *chatMessage) int { return cmp.Compare(a.index, b.index) })
 	for i, m := range s.choices {
 		parts := m.parts()
 		for j := range parts {

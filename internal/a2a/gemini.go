@@ -1,6 +1,8 @@
 package a2a
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -135,6 +137,7 @@ type geminiStream struct {
 }
 
 type geminiCandidate struct {
+	index     int64
 	parts     []*geminiPart
 	grounding string
 }
@@ -177,7 +180,7 @@ func (s *geminiStream) candidate(v gjson.Result) {
 		if !s.d.take() {
 			return
 		}
-		c = &geminiCandidate{}
+		c = &geminiCandidate{index: index}
 		s.at[index] = c
 		s.candidates = append(s.candidates, c)
 	}
@@ -190,7 +193,7 @@ func (s *geminiStream) candidate(v gjson.Result) {
 	if g := v.Get("groundingMetadata"); g.IsObject() && len(g.Raw) > 2 {
 		c.grounding = g.Raw
 	}
-	if stop := v.Get("finishReason").String(); stop != "" && c == s.candidates[0] {
+	if stop := v.Get("finishReason").String(); stop != "" && index == 0 {
 		s.sofar.stop, s.sofar.whole = stop, true
 	}
 }
@@ -234,6 +237,7 @@ func blocked(reason string) bool {
 func (s *geminiStream) said() said {
 	a := s.sofar
 	a.declined = a.declined || blocked(a.stop)
+	slices.SortStableFunc(s.candidates, func(a, b *geminiCandidate) int { return cmp.Compare(a.index, b.index) })
 	for i, c := range s.candidates {
 		from := len(a.parts)
 		for _, g := range c.parts {

@@ -38,7 +38,11 @@ func Texts(x Exchange) (texts []Text) {
 	for _, t := range q.turns[from:] {
 		texts = appendTexts(texts, t.parts)
 	}
-	return appendTexts(texts, readAnswer(&x).parts)
+	answer := readAnswer(&x)
+	if texts = appendTexts(texts, answer.parts); answer.failure != nil {
+		texts = append(texts, Text{PartError, answer.failure.Type, answer.failure.Message})
+	}
+	return texts
 }
 
 func appendTexts(texts []Text, parts []Part) []Text {
