@@ -53,12 +53,27 @@ func (t *taskBudget) Run(e *env) error {
 	if e.cli.JSON {
 		return e.print(task)
 	}
+	var states []gatewayapi.BudgetState
+	if err := c.do(e.ctx, "GET", "/api/budgets", nil, &states); err != nil {
+		return err
+	}
 	fmt.Fprintf(e.stdout, "%s %s\n", task.ID, plain(task.Title))
-	e.showBudgets(task)
+	e.showBudgets(drawnNow(task, states))
 	return nil
 }
 
-// showBudgets says what a task drew, by stages that have ended, and of how much.
+// drawnNow adds what stages that have not ended drew, where the gateway counts
+// it: it does so for tasks with a limit.
+func drawnNow(t board.Task, states []gatewayapi.BudgetState) board.Task {
+	for _, s := range states {
+		if s.Scope == gatewayapi.BudgetTask && s.ID == t.ID {
+			t.Tokens, t.CostNano = max(t.Tokens, s.Spent.Tokens), max(t.CostNano, s.Spent.CostNano)
+		}
+	}
+	return t
+}
+
+// showBudgets says what a task drew and of how much.
 func (e *env) showBudgets(t board.Task) {
 	limit := func(b *session.Budget) session.Budget {
 		if b == nil {

@@ -49,6 +49,9 @@ func (s *Service) SetAsks(ctx context.Context, open []gatewayapi.Ask) error {
 	return nil
 }
 
+// maxAskWords is how many operations a card names: one request may hold many.
+const maxAskWords = 3
+
 // askCause says on one line what is wanted; how many more of the run wait is
 // said, too.
 func askCause(a gatewayapi.Ask, open []gatewayapi.Ask) string {
@@ -58,7 +61,11 @@ func askCause(a gatewayapi.Ask, open []gatewayapi.Ask) string {
 			more++
 		}
 	}
-	cause := fmt.Sprintf("the agent wants to %s at %s; allow or refuse", strings.Join(a.Operations, ", "), a.Upstream)
+	what := a.Operations
+	if len(what) > maxAskWords {
+		what = append(slices.Clone(what[:maxAskWords]), fmt.Sprintf("and %d more", len(what)-maxAskWords))
+	}
+	cause := fmt.Sprintf("the agent wants to %s at %s; allow or refuse", strings.Join(what, ", "), a.Upstream)
 	if more > 0 {
 		cause += fmt.Sprintf(" (%d more wait)", more)
 	}

@@ -64,6 +64,12 @@ func TestAskMovesTheTaskToThePerson(t *testing.T) {
 	if task = waits(ask("a", r.ID), ask("b", r.ID)); !strings.HasSuffix(task.Cause, "(1 more wait)") {
 		t.Errorf("two wait: %q", task.Cause)
 	}
+	many := ask("a", r.ID)
+	many.Operations = []string{"a", "b", "c", "d", "e"}
+	if task = waits(many, ask("b", r.ID)); !strings.HasPrefix(task.Cause, "the agent wants to a, b, c, and 2 more at hub") {
+		t.Errorf("many operations: %q", task.Cause)
+	}
+	task = waits(ask("a", r.ID), ask("b", r.ID))
 	version := task.Version
 	if task = waits(ask("a", r.ID), ask("b", r.ID)); task.Version != version {
 		t.Error("the same again changed the task")

@@ -70,9 +70,11 @@ type Signer interface {
 	Sign(message []byte) ([]byte, error)
 }
 
-// Providers lists the upstreams that exist.
+// Providers lists the upstreams that exist, and asks one of kind github for a
+// repository.
 type Providers interface {
 	Providers(ctx context.Context) ([]gatewayapi.Provider, error)
+	Repository(ctx context.Context, upstream, fullName string) (gatewayapi.Repository, error)
 }
 
 // Settings are the configurable numbers and defaults. Zero values take the

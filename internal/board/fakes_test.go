@@ -233,9 +233,18 @@ func (g *fakeGateway) Providers(context.Context) ([]gatewayapi.Provider, error) 
 	return []gatewayapi.Provider{
 		{Name: "demo", Kind: "anthropic", Scripted: true, Models: []string{"scripted-1"}},
 		{Name: "gemini", Kind: "gemini", Models: []string{"g"}},
-		{Name: "hub", Kind: "github", BaseURL: "https://api.github.com", GitURL: "https://github.com"},
+		{Name: "hub", Kind: "github", BaseURL: "https://api.github.com", GitURL: "https://github.com", Secret: gatewayapi.SecretInfo{HasSecret: true}},
 		{Name: "board", Kind: "jira", BaseURL: "https://jira.example.org"},
 	}, nil
+}
+
+// Repository knows the repositories of one owner, and spells that name its own
+// way.
+func (g *fakeGateway) Repository(_ context.Context, upstream, name string) (gatewayapi.Repository, error) {
+	if rest, ok := strings.CutPrefix(name, "owner/"); ok && upstream == "hub" {
+		return gatewayapi.Repository{FullName: "Owner/" + rest, ID: 42}, nil
+	}
+	return gatewayapi.Repository{}, errors.New("unknown repository")
 }
 
 // fakeSockets keeps no directories, only their names.

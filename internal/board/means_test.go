@@ -20,6 +20,7 @@ func TestSessionGetsWhatAPersonSetForTheTask(t *testing.T) {
 	w.repo()
 	w.git("remote", "add", "origin", "git@github.com:owner/project.git")
 	w.git("remote", "add", "mirror", "https://git.example.org/owner/mirror.git")
+	w.git("remote", "add", "fork", "https://github.com/me/project")
 	task := must(w.CreateTask(t.Context(), board.NewTask{
 		RepoID: "project", Title: "Reach", Reach: []string{"hub", "board", "hub"},
 		Budget: &session.Budget{Tokens: 5000, CostNano: 2_000_000_001}, RunBudget: &session.Budget{CostNano: 1},
@@ -29,8 +30,11 @@ func TestSessionGetsWhatAPersonSetForTheTask(t *testing.T) {
 	}
 	w.run(task.ID)
 	got := w.gateway.scopes[0]
-	if !slices.Equal(got.Upstreams, []string{"demo", "board", "hub"}) || !slices.Equal(got.Repos, []string{"owner/project"}) || len(got.Grants) != 0 {
+	if !slices.Equal(got.Upstreams, []string{"demo", "board", "hub"}) || !slices.Equal(got.Repos, []string{"owner/project", "me/project", "Owner/project"}) || len(got.Grants) != 0 {
 		t.Errorf("reaches %q, repositories %q, grants %q", got.Upstreams, got.Repos, got.Grants)
+	}
+	if len(got.RepoIDs) != 1 || got.RepoIDs["Owner/project"] != 42 {
+		t.Errorf("ids %v", got.RepoIDs)
 	}
 	if *got.TaskBudget != *task.Budget || *got.RunBudget != *task.RunBudget || !slices.Contains(got.ProtectRefs, "main") {
 		t.Errorf("scope %+v", got)

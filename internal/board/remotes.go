@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"moeca/internal/gateway/gatewayapi"
 	"moeca/internal/run"
@@ -47,10 +48,40 @@ func (s *Service) grantRepositories(ctx context.Context, job *run.Job) error {
 			}
 		}
 	}
+	s.identify(ctx, job, hosts)
 	if len(job.Repos) == 0 {
 		s.Logger.Warn("the run reaches a provider with repositories, and its repository has no remote there", slog.String("task", job.Task))
 	}
 	return nil
+}
+
+// identifyTime bounds the questions for ids before a run.
+const identifyTime = 15 * time.Second
+
+// identify asks GitHub for the ids of the repositories, by which GraphQL names
+// them, and for their names as it spells them. Without an answer the session has
+// none, and changes by GraphQL are refused. Ids of two places could be the same
+// number, so they are asked for where there is one place.
+func (s *Service) identify(ctx context.Context, job *run.Job, hosts []gatewayapi.Provider) {
+	if len(hosts) != 1 || hosts[0].Kind != "github" || !hosts[0].Secret.HasSecret {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, identifyTime)
+	defer cancel()
+	for _, name := range slices.Clone(job.Repos) {
+		repo, err := s.Providers.Repository(ctx, hosts[0].Name, name)
+		if err != nil {
+			s.Logger.Warn("repository not identified; changes by GraphQL will be refused", slog.String("run", job.Run), slog.String("repository", name), slog.Any("error", err))
+			continue
+		}
+		if !slices.Contains(job.Repos, repo.FullName) {
+			job.Repos = append(job.Repos, repo.FullName)
+		}
+		if job.RepoIDs == nil {
+			job.RepoIDs = map[string]int64{}
+		}
+		job.RepoIDs[repo.FullName] = repo.ID
+	}
 }
 
 func (s *Service) remotesOf(ctx context.Context, task string) ([]string, error) {

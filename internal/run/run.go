@@ -95,14 +95,15 @@ type Job struct {
 	Run, Task string
 	Plan      workflow.Plan
 	Trees     Trees
-	Dir       string   // where the tree is made; must not exist
-	Cache     string   // snapshot cache file
-	Base      string   // commit the work starts from
-	Branch    string   // branch the result gets
-	Hold      string   // name below refs/moeca/ that holds the result
-	Message   string   // of the commit
-	Protect   []string // branches no agent may write
-	Repos     []string // "owner/name" that its agents may use, where they reach a provider with repositories
+	Dir       string           // where the tree is made; must not exist
+	Cache     string           // snapshot cache file
+	Base      string           // commit the work starts from
+	Branch    string           // branch the result gets
+	Hold      string           // name below refs/moeca/ that holds the result
+	Message   string           // of the commit
+	Protect   []string         // branches no agent may write
+	Repos     []string         // "owner/name" that its agents may use, where they reach a provider with repositories
+	RepoIDs   map[string]int64 // of those whose id is known
 	// RunBudget and TaskBudget bound what all sessions of the run, or of the
 	// task, draw together; nil leaves what is set.
 	RunBudget, TaskBudget *session.Budget

@@ -67,6 +67,7 @@ func (x *execution) mintRequest(st workflow.Stage, dir string) gatewayapi.MintRe
 			Upstreams:   append([]string{st.Agent.Upstream}, st.Agent.Upstreams...),
 			Grants:      st.Agent.Grants,
 			Repos:       x.job.Repos,
+			RepoIDs:     x.job.RepoIDs,
 			Budget:      session.Budget{Tokens: st.Agent.Budget, CostNano: st.Agent.CostNano},
 			RunBudget:   x.job.RunBudget,
 			TaskBudget:  x.job.TaskBudget,

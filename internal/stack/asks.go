@@ -48,8 +48,9 @@ func (a asks) Answer(ctx context.Context, id string, allow bool) (gatewayapi.Ask
 const askRetry = time.Second
 
 // follow tells waiting of the open asks at once and whenever they change, until
-// ctx ends. A gateway that does not answer has none.
-func (a asks) follow(ctx context.Context, waiting func([]gatewayapi.Ask)) {
+// ctx ends. A gateway that does not answer has none. What waiting could not keep
+// it is told again.
+func (a asks) follow(ctx context.Context, waiting func([]gatewayapi.Ask) error) {
 	cursor := ""
 	for ctx.Err() == nil {
 		got, err := a.admin.Asks(ctx, cursor, gatewayapi.MaxAskWait)
@@ -59,9 +60,8 @@ func (a asks) follow(ctx context.Context, waiting func([]gatewayapi.Ask)) {
 		if err == nil && cursor != "" && got.Cursor == cursor {
 			continue
 		}
-		waiting(got.Asks)
-		cursor = got.Cursor
-		if err == nil {
+		if told := waiting(got.Asks); err == nil && told == nil {
+			cursor = got.Cursor
 			continue
 		}
 		cursor = ""

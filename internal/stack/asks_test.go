@@ -3,6 +3,7 @@ package stack
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -73,13 +74,17 @@ func TestFollowTellsChangesAndForgetsADeadGateway(t *testing.T) {
 		}
 	})
 	var told []string
-	asks{client}.follow(ctx, func(open []gatewayapi.Ask) {
+	asks{client}.follow(ctx, func(open []gatewayapi.Ask) error {
 		told = append(told, fmt.Sprint(len(open)))
-		if len(told) == 4 {
+		switch len(told) {
+		case 4:
+			return errors.New("disk full")
+		case 5:
 			cancel()
 		}
+		return nil
 	})
-	if got := strings.Join(told, " "); got != "1 2 0 0" {
+	if got := strings.Join(told, " "); got != "1 2 0 0 0" {
 		t.Errorf("told of %s", got)
 	}
 }

@@ -196,10 +196,12 @@ func (s *Stack) openBoard(ctx context.Context) error {
 		return fmt.Errorf("recover what the last process left: %w", err)
 	}
 	s.background(func(ctx context.Context) {
-		asks{s.gateway.Admin}.follow(ctx, func(open []gatewayapi.Ask) {
-			if err := s.board.SetAsks(ctx, open); err != nil {
+		asks{s.gateway.Admin}.follow(ctx, func(open []gatewayapi.Ask) error {
+			err := s.board.SetAsks(ctx, open)
+			if err != nil && ctx.Err() == nil {
 				s.log.Error("what waits for a person is not shown", "error", err)
 			}
+			return err
 		})
 	})
 	return nil

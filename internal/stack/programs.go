@@ -77,6 +77,7 @@ func (p programs) Create(ctx context.Context, in hostapi.SessionInput) (hostapi.
 	if address == "" {
 		return hostapi.SessionMade{}, &board.Error{Kind: board.Unavailable, Code: "no_listener", Message: "the gateway has no loopback listener, so no program can reach it", Next: "start moeca with a --gateway-listen address"}
 	}
+	p.identify(ctx, &scope, reached)
 	m, err := p.sessions.Mint(ctx, gatewayapi.MintRequest{Scope: scope, TTL: int64(ttl / time.Second), WithToken: true})
 	if err != nil {
 		return hostapi.SessionMade{}, ofMint(err)
@@ -141,6 +142,28 @@ func (p programs) reached(ctx context.Context, names []string) ([]hostapi.Provid
 		}
 	}
 	return out, nil
+}
+
+// identify asks for the ids by which GraphQL names repositories, where there is
+// one place to ask. Without them changes by GraphQL are refused.
+func (p programs) identify(ctx context.Context, scope *session.Scope, reached []hostapi.Provider) {
+	reached = slices.DeleteFunc(slices.Clone(reached), func(r hostapi.Provider) bool { return r.Kind != "github" && r.Kind != "git" })
+	if len(reached) != 1 || reached[0].Kind != "github" || !reached[0].HasSecret {
+		return
+	}
+	for _, name := range slices.Clone(scope.Repos) {
+		repo, err := p.sessions.admin.Repository(ctx, reached[0].Name, name)
+		if err != nil {
+			p.sessions.say.Warn("repository not identified; changes by GraphQL will be refused", "repository", name, "error", err)
+			continue
+		}
+		if scope.RepoIDs == nil {
+			scope.RepoIDs = map[string]int64{}
+		}
+		if scope.RepoIDs[repo.FullName] = repo.ID; !slices.Contains(scope.Repos, repo.FullName) {
+			scope.Repos = append(scope.Repos, repo.FullName)
+		}
+	}
 }
 
 // urlOf is where a client of a provider's kind is pointed to.
