@@ -141,6 +141,7 @@ func (x *exchange) proxy(alive func()) *httputil.ReverseProxy {
 var (
 	errEncoded  = errors.New("gateway: answer under a content encoding")
 	errSwitched = errors.New("gateway: upstream switched protocols")
+	errStatus   = errors.New("gateway: answer under a status that is none")
 )
 
 // modify runs before the first byte of the answer is written.
@@ -152,6 +153,9 @@ func (x *exchange) modify(resp *http.Response, alive func()) error {
 	}
 	if resp.StatusCode == http.StatusSwitchingProtocols {
 		return errSwitched
+	}
+	if resp.StatusCode < http.StatusOK { // would be taken for success, since no final answer has it
+		return errStatus
 	}
 	if err := decoded(resp); err != nil {
 		return err
