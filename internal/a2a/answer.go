@@ -12,7 +12,8 @@ type asked struct {
 	system   []Part
 	tools    json.RawMessage
 	turns    []turn
-	previous string // id of the answer whose conversation it goes on
+	previous string // id of the answer it goes on after
+	kept     string // id of the conversation that the provider keeps
 	partial  bool
 }
 
@@ -20,12 +21,19 @@ type asked struct {
 type said struct {
 	id, model string
 	parts     []Part
+	items     []item
 	stop      string
 	declined  bool
 	failure   *Failure
 	streamed  bool
 	whole     bool // it ended the way its dialect ends
 	cut       bool // it ended inside a value
+}
+
+// item is a piece of an answer that a later request may name by its id.
+type item struct {
+	id    string
+	parts []Part
 }
 
 // dialect reads the bodies of one kind of endpoint.
@@ -89,7 +97,7 @@ func readRequest(x *Exchange) asked {
 		q = dialectOf(x.Dialect, r).request(doc.value)
 	}
 	q.partial = q.partial || x.RequestCut || doc.partial
-	if r.left < 0 || len(q.turns) == 0 && q.previous == "" {
+	if r.left < 0 || len(q.turns) == 0 && q.previous == "" && q.kept == "" {
 		return asked{partial: true, turns: []turn{{role: RoleUser, parts: []Part{rawPart(string(x.Request))}}}}
 	}
 	if q.partial && len(q.turns) > 0 {

@@ -22,8 +22,9 @@ type atom struct {
 }
 
 // atoms reads turns of a conversation. loose: ids of tools are not compared,
-// because clients of the dialect may drop them.
-func atoms(turns []turn, loose bool) (list []atom) {
+// because clients of the dialect may drop them. known has the atoms of items
+// that a request may name instead of repeating them.
+func atoms(turns []turn, loose bool, known map[string][]digest) (list []atom) {
 	var run []string
 	at, runEnd := 0, 0
 	flush := func() {
@@ -39,6 +40,11 @@ func atoms(turns []turn, loose bool) (list []atom) {
 			at++
 			switch {
 			case soft(t.role, p):
+			case p.Metadata.Info.Name == reference && known[p.Metadata.Info.ID] != nil:
+				flush()
+				for _, d := range known[p.Metadata.Info.ID] {
+					list = append(list, atom{d, at})
+				}
 			case t.role == RoleAgent && p.Metadata.Info.Kind == PartText && p.Text != nil:
 				run, runEnd = append(run, *p.Text), at
 			default:
@@ -52,10 +58,13 @@ func atoms(turns []turn, loose bool) (list []atom) {
 	case len(list) > 0:
 		list[len(list)-1].end = at
 	case at > 0:
-		list = []atom{{sum("soft"), at}}
+		list = []atom{{onlySoft, at}}
 	}
 	return list
 }
+
+// onlySoft is the atom of turns in which nothing is compared.
+var onlySoft = sum("soft")
 
 // soft says that a part is not compared: clients drop it, or have no way to
 // send it back.

@@ -12,6 +12,11 @@ type responses struct{ *room }
 
 func (d responses) request(doc gjson.Result) (q asked) {
 	q.previous = doc.Get("previous_response_id").String()
+	if c := doc.Get("conversation"); c.IsObject() {
+		q.kept = c.Get("id").String()
+	} else {
+		q.kept = c.String()
+	}
 	q.tools = compact(doc.Get("tools").Raw)
 	q.system = d.content(doc.Get("instructions"), PartText, d.block)
 	input := doc.Get("input")
@@ -114,6 +119,10 @@ func (d responses) said(item gjson.Result) []Part {
 			return []Part{usePart(PartServerUse, item.Get("id").String(), "image_generation", ""), filePart("image/"+format, image)}
 		}
 		return []Part{usePart(PartServerUse, item.Get("id").String(), "image_generation", "")}
+	case reference:
+		p := otherPart(item)
+		p.Metadata.Info.Name, p.Metadata.Info.ID = reference, item.Get("id").String()
+		return []Part{p}
 	default:
 		if tool, ok := strings.CutSuffix(kind, "_call"); ok {
 			return responsesCall(item, tool, id)
@@ -177,9 +186,19 @@ func responsesCall(item gjson.Result, tool, id string) []Part {
 
 func (d responses) answer(doc gjson.Result) said {
 	a := said{id: doc.Get("id").String(), model: doc.Get("model").String(), failure: failureOf(doc)}
-	d.each(doc.Get("output"), func(item gjson.Result) { a.parts = append(a.parts, d.said(item)...) })
+	d.each(doc.Get("output"), func(item gjson.Result) { a.add(item.Get("id").String(), d.said(item)) })
 	a.finish(doc)
 	return a
+}
+
+// reference is the kind of item that stands for one of an earlier answer.
+const reference = "item_reference"
+
+func (a *said) add(id string, parts []Part) {
+	a.parts = append(a.parts, parts...)
+	if id != "" {
+		a.items = append(a.items, item{id, parts})
+	}
 }
 
 // finish reads why a response ended.

@@ -101,6 +101,13 @@ func (it *responsesItem) piece(d responses, kind PartKind, index, delta string) 
 	p.text.WriteString(delta)
 }
 
+func (it *responsesItem) id() string {
+	if it.done.Exists() {
+		return it.done.Get("id").String()
+	}
+	return it.start.Get("id").String()
+}
+
 // parts is the item: whole where its end was seen, else what came of it.
 func (it *responsesItem) parts(d responses) (parts []Part) {
 	if it.done.Exists() {
@@ -133,10 +140,10 @@ func (s *responsesStream) said() said {
 		return whole
 	}
 	for _, it := range s.items {
-		a.parts = append(a.parts, it.parts(s.d)...)
+		a.add(it.id(), it.parts(s.d))
 	}
 	if s.last.Exists() {
-		end := said{id: s.last.Get("id").String(), model: s.last.Get("model").String(), failure: failureOf(s.last), parts: a.parts}
+		end := said{id: s.last.Get("id").String(), model: s.last.Get("model").String(), failure: failureOf(s.last), parts: a.parts, items: a.items}
 		end.finish(s.last)
 		end.whole = true
 		return end

@@ -14,8 +14,9 @@ type session struct {
 	nodes   map[digest]*node // by the hash of the path to them
 	last    *thread          // that a request used last
 	answers map[call]*message
-	said    map[digest]bool // atoms of recorded answers
-	ends    map[string]*node
+	said    map[digest]bool     // atoms of recorded answers
+	ends    map[string]*node    // of answers, and of conversations the provider keeps
+	items   map[string][]digest // atoms of what answers brought, by its id
 	tools   tools
 }
 
@@ -46,7 +47,7 @@ type thread struct {
 func newSession(id string, t *task) *session {
 	s := &session{
 		id: id, task: t, nodes: map[digest]*node{}, answers: map[call]*message{}, said: map[digest]bool{},
-		ends: map[string]*node{}, tools: newTools(),
+		ends: map[string]*node{}, items: map[string][]digest{}, tools: newTools(),
 	}
 	s.root = &node{path: sum("root")}
 	return s
@@ -136,17 +137,23 @@ func (k kept) messages() (ids []string) {
 
 // ask places a request and returns the answer that is awaited for it.
 func (s *session) ask(x *Exchange) finisher {
+	if x.refused() && len(x.Request) == 0 && !x.RequestCut && !x.RequestErased {
+		s.task.refusal(x, s.last)
+		return nil
+	}
 	q := readRequest(x)
-	list := atoms(q.turns, x.Dialect == Gemini)
+	list := atoms(q.turns, x.Dialect == Gemini, s.items)
 	from := s.root
-	if known := s.ends[q.previous]; known != nil {
-		from = known
+	for _, id := range []string{q.kept, q.previous} {
+		if known := s.ends[id]; known != nil {
+			from = known
+		}
 	}
 	at, known := s.walk(from, list)
 	rules := rulesOf(&q)
 	if m := s.answers[call{at, rules.both}]; m != nil && known == len(list) && !q.partial && !x.refused() {
 		s.last = m.thread
-		return s.await(x, m, at)
+		return s.await(x, m, at, q.kept)
 	}
 	th, k := s.threadFor(x, &q, at, list[known:])
 	e := emitter{s: s, x: x, th: th}
@@ -165,7 +172,7 @@ func (s *session) ask(x *Exchange) finisher {
 	if !q.partial && len(list) > 0 {
 		s.answers[call{th.tip, rules.both}] = m
 	}
-	return s.await(x, m, th.tip)
+	return s.await(x, m, th.tip, q.kept)
 }
 
 // pending is a call whose outcome is not known yet.
@@ -174,12 +181,13 @@ type pending struct {
 	msg     *message
 	attempt int
 	at      *node
+	kept    string // conversation the provider keeps
 }
 
-func (s *session) await(x *Exchange, m *message, at *node) finisher {
+func (s *session) await(x *Exchange, m *message, at *node, kept string) finisher {
 	m.thread.waiting++
 	s.task.open++
-	return &pending{session: s, msg: m, attempt: m.begin(x), at: at}
+	return &pending{session: s, msg: m, attempt: m.begin(x), at: at, kept: strings.Clone(kept)}
 }
 
 // finish takes the outcome of a call.
@@ -189,21 +197,37 @@ func (p *pending) finish(x *Exchange) {
 	s.task.open--
 	said := readAnswer(x)
 	at := p.at
-	for _, atom := range atoms([]turn{{role: RoleAgent, parts: firstChoice(said.parts)}}, x.Dialect == Gemini) {
+	for _, atom := range atoms([]turn{{role: RoleAgent, parts: firstChoice(said.parts)}}, x.Dialect == Gemini, nil) {
 		at = s.grow(at, atom.hash, p.msg.thread, p.msg, p.attempt)
 		s.said[atom.hash] = true
 	}
 	if p.msg.thread.tip == p.at {
 		p.msg.thread.tip = at
 	}
-	if said.id != "" {
-		s.ends[strings.Clone(said.id)] = at
+	for _, id := range []string{said.id, p.kept} {
+		if id != "" {
+			s.ends[strings.Clone(id)] = at
+		}
 	}
+	s.remember(said.items)
 	a.end(x, &said)
 	s.task.addArtifacts(p.msg, a)
 	s.tools.link(p.msg, a.Parts, x.Dialect)
 	p.msg.choose(p.attempt)
 	s.task.until(x.End)
+}
+
+// remember notes items that later requests may name.
+func (s *session) remember(items []item) {
+	for _, it := range items {
+		known := []digest{}
+		for _, a := range atoms([]turn{{role: RoleAgent, parts: it.parts}}, false, nil) {
+			if a.hash != onlySoft {
+				known = append(known, a.hash)
+			}
+		}
+		s.items[strings.Clone(it.id)] = known
+	}
 }
 
 // firstChoice leaves out other answers to the same request: a client goes on

@@ -330,3 +330,44 @@ func TestTimesAreUTC(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestConversationsTheProviderKeeps: a request that names what came before, by
+// answer, by item or by conversation, goes on there.
+func TestConversationsTheProviderKeeps(t *testing.T) {
+	answer := func(seq int64, request string) Exchange {
+		x := recorded(seq, Responses, targets[Responses])
+		x.Request = []byte(request)
+		x.Response = []byte(strings.ReplaceAll(`{"id":"resp_N","status":"completed","output":[{"id":"rs_N","type":"reasoning","summary":[]},{"id":"msg_N","type":"message","role":"assistant","content":[{"type":"output_text","text":"aN"}]}]}`, "N", string(rune('0'+seq))))
+		return x
+	}
+	for name, next := range map[string]string{
+		"by answer":       `{"input":"u2","previous_response_id":"resp_1"}`,
+		"by item":         `{"input":[{"role":"user","content":"u1"},{"type":"item_reference","id":"rs_1"},{"type":"item_reference","id":"msg_1"},{"role":"user","content":"u2"}]}`,
+		"by conversation": `{"input":"u2","conversation":{"id":"conv_1"}}`,
+	} {
+		check(t, name, []Exchange{answer(1, `{"input":"u1","conversation":"conv_1"}`), answer(3, next)}, `
+		context t1
+		 task r1/work
+		  thread 1 start parent=0 after= kept=
+		  1-1 user message thread=1 text("u1")
+		  1-answer agent message thread=1 thinking("rs_1") text("a1")
+		  3-1 user message thread=1 text("u2")
+		  3-answer agent message thread=1 thinking("rs_3") text("a3")`)
+	}
+	check(t, "an item nobody recorded", []Exchange{answer(1, `{"input":[{"type":"item_reference","id":"msg_9"},{"role":"user","content":"u2"}]}`)}, `
+		context t1
+		 task r1/work
+		  thread 1 start parent=0 after= kept=
+		  1-1 agent message thread=1 claimed other#msg_9({"type":"item_reference","id":"msg_9"})
+		  1-2 user message thread=1 text("u2")
+		  1-answer agent message thread=1 thinking("rs_1") text("a1")`)
+}
+
+func TestRefusalWithoutItsBody(t *testing.T) {
+	x := told(1, "", "user: u")
+	x.OutcomeSeq, x.Request, x.Response, x.Status, x.Refusal = 0, nil, nil, 402, Refusal{"budget", "spent"}
+	check(t, "budget", []Exchange{x}, `
+		context t1
+		 task r1/work
+		  1-refusal agent refusal`)
+}
