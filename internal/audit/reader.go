@@ -236,6 +236,20 @@ func (r *Reader) Body(ref *BodyRef) ([]byte, error) {
 	return b, nil
 }
 
+// salted returns salt and kept bytes of a body, checked as Body does.
+func (r *Reader) salted(ref *BodyRef) ([]byte, error) {
+	f, _, err := r.pack(ref.Pack)
+	if err != nil {
+		return nil, fmt.Errorf("audit: read body: %w", err)
+	}
+	b := make([]byte, HashSize)
+	if _, err := f.ReadAt(b, ref.Offset+bodyHead-HashSize); err != nil && err != io.EOF {
+		return nil, fmt.Errorf("audit: read body: %w", err)
+	}
+	content, err := r.Body(ref) // if it is there now, the salt was when it was read
+	return append(b, content...), err
+}
+
 // pack returns the open pack num.
 func (r *Reader) pack(num int64) (*os.File, logID, error) {
 	r.mu.Lock()

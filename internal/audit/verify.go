@@ -69,6 +69,16 @@ func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 // MarshalText implements encoding.TextMarshaler.
 func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
 
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (h *Hash) UnmarshalText(text []byte) error {
+	b, err := hex.DecodeString(string(text))
+	if err != nil || len(b) != HashSize {
+		return fmt.Errorf("audit: %q is not a hash", text)
+	}
+	*h = Hash(b)
+	return nil
+}
+
 // Verify reads the log in dir, beside a running writer or without one, and
 // reports the first row that is damaged, missing or out of place. It streams:
 // memory does not grow with the log. An error means that the log could not be
