@@ -110,3 +110,21 @@ func TestAnAnswerInPartsIsNotAskedForWithAKey(t *testing.T) {
 		}
 	}
 }
+
+// A server that does not expect a body reads it as the next request, on a
+// connection that it shares with other sessions.
+func TestAReadCarriesNoBody(t *testing.T) {
+	r := newRig(t, Limits{}, session.Scope{})
+	const hidden = "GET /v1/files HTTP/1.1\r\nHost: x\r\n\r\n"
+	for _, path := range []string{"/anthropic/v1/models", "/openai/v1/models", "/gemini/v1beta/models", "/tool/x"} {
+		for _, method := range []string{"GET", "HEAD"} {
+			resp, body := r.do(r.overSocket(), method, "http://g"+path, hidden)
+			if resp.StatusCode != http.StatusBadRequest && resp.StatusCode != http.StatusForbidden {
+				t.Errorf("%s %s: %d %s", method, path, resp.StatusCode, body)
+			}
+		}
+	}
+	if n := len(r.calls()); n != 0 {
+		t.Errorf("%d reads with a body reached the upstream", n)
+	}
+}

@@ -45,8 +45,9 @@ func (Target) Decide(_ context.Context, r *Request) Decision {
 	if !ok || r.HTTP.URL.Fragment != "" {
 		return Deny(http.StatusBadRequest, ReasonQuery, "the query holds a bare blank, a control, a semicolon or a broken escape")
 	}
-	if r.Upstream.Kind == upstream.KindFetch && len(r.Body) > 0 {
-		return Deny(http.StatusBadRequest, ReasonMethod, "a fetch takes no body")
+	read := r.HTTP.Method == http.MethodGet || r.HTTP.Method == http.MethodHead
+	if (r.Upstream.Kind == upstream.KindFetch || read && r.Upstream.Model()) && len(r.Body) > 0 {
+		return Deny(http.StatusBadRequest, ReasonMethod, "a read takes no body: a server that does not expect one would take it for the next request")
 	}
 	target := *r.Upstream.Base
 	target.Path += rest
@@ -100,8 +101,11 @@ func CredentialQuery(name string) bool {
 	case "key", "token", "auth", "authorization", "sig", "signature", "password", "passwd", "pwd", "secret", "jwt", "sessionid":
 		return true
 	}
+	if strings.HasPrefix(name, "oauth") || strings.HasPrefix(name, "xoauth") { // signed in the query
+		return true
+	}
 	for _, part := range [...]string{
-		"apikey", "accesstoken", "authtoken", "oauthtoken", "idtoken", "refreshtoken", "sessiontoken", "securitytoken", "privatetoken",
+		"apikey", "authkey", "appkey", "applicationkey", "consumerkey", "clientkey", "licensekey", "signature", "accesstoken", "authtoken", "oauthtoken", "idtoken", "refreshtoken", "sessiontoken", "securitytoken", "privatetoken",
 		"apitoken", "bearer", "usertoken", "jwt", "assertion", "secret", "password", "passphrase", "privatekey", "subscriptionkey",
 		"accesskey", "credential", "xamz", "googlesignature", "moecasession",
 	} {
