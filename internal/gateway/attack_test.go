@@ -1,130 +1,144 @@
 package gateway
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"moeca/internal/audit"
 	"moeca/internal/gateway/gatewayapi"
+	"moeca/internal/gateway/upstream"
 	"moeca/internal/session"
 )
 
-const geminiBody = `{"contents":[{"parts":[{"text":"hello"}]}],"generationConfig":{"maxOutputTokens":100}}`
-
-// Providers take more from a query than their documents say: Google's servers
-// read a method, headers (so a key of the caller's own) and the body from it.
-func TestQueriesOfModelCalls(t *testing.T) {
-	r := newRig(t, Limits{}, session.Scope{Grants: []string{session.GrantState, session.GrantFiles}})
-	for _, refused := range []string{
-		"/gemini/v1beta/models/g:generateContent?$httpHeaders=x-goog-api-key:mine",
-		"/gemini/v1beta/models/g:generateContent?%24httpHeaders=x-goog-api-key%3Amine",
-		"/gemini/v1beta/models/g:generateContent?$httpMethod=DELETE",
-		"/gemini/v1beta/models/g:generateContent?$req=%7B%7D&$ct=application/json",
-		"/gemini/v1beta/models/g:generateContent?alt=proto",
-		"/gemini/v1beta/models/g:generateContent?alt=sse&alt=json",
-		"/gemini/v1beta/models/g:streamGenerateContent?ALT=sse",
-		"/gemini/v1beta/models/g:generateContent?$alt=json%3Benum-encoding=int",
-		"/gemini/v1beta/models/g:generateContent?callback=f",
-		"/gemini/v1beta/models/g:generateContent?fields=candidates",
-		"/gemini/v1beta/models/g:generateContent?$fields=candidates",
-		"/gemini/v1beta/models/g:generateContent?upload_protocol=raw",
-		"/anthropic/v1/messages?betas=files-api-2025-04-14",
-		"/anthropic/v1/messages?_method=DELETE",
-		"/openai/v1/responses?background=true",
-	} {
-		path, _, _ := strings.Cut(strings.TrimPrefix(refused, "/"), "/")
-		body := map[string]string{"gemini": geminiBody, "anthropic": smallBody, "openai": `{"model":"gpt-5","input":"x","store":false}`}[path]
-		resp, got := r.post(refused, body)
-		if resp.StatusCode != http.StatusBadRequest || !strings.Contains(got, "target/query") {
-			t.Errorf("%s: %d %.200s", refused, resp.StatusCode, got)
+// What an agent tries against GitHub, with rules that open all that rules can
+// open. Nothing of it reaches the upstream, and each try is one row.
+func TestNoWayAroundTheGatesOfGitHub(t *testing.T) {
+	r := newRig(t, Limits{DenialRows: 1000}, session.Scope{Upstreams: []string{"hub"}, Repos: []string{"o/n"}, RepoIDs: map[string]int64{"o/n": 1296269}, ProtectRefs: []string{"moeca/target"}})
+	kind, base := upstream.KindGitHub, r.stub.URL+"/api"
+	r.define("hub", gatewayapi.ProviderPatch{Kind: &kind, BaseURL: &base, GitURL: &r.stub.URL}, theKey)
+	var everything []gatewayapi.OperationRule
+	for _, method := range []string{"POST", "PUT", "PATCH", "DELETE"} {
+		everything = append(everything, gatewayapi.OperationRule{Method: method, Path: "/repos/**"}, gatewayapi.OperationRule{Method: method, Path: "/user/**"}, gatewayapi.OperationRule{Method: method, Path: "/orgs/**"})
+	}
+	setPolicy(t, r.policies, "hub", gatewayapi.PolicyPatch{Writes: &everything})
+	mutation := func(text string) string { return fmt.Sprintf(`{"query":%q}`, "mutation{"+text+"{clientMutationId}}") }
+	const pr = `pullRequestId:"PR_kwDOABPHjc4AAAAF"`
+	tries := []struct{ method, path, body string }{
+		// another path than it looks like
+		{"GET", "/repos/o/n/../other", ""},
+		{"GET", "/repos/o/n/%2e%2e/other", ""},
+		{"GET", "/repos/o%2fn/../other", ""},
+		{"GET", "/repos/o%2fother", ""},
+		{"GET", "/repos/o/n%2f..%2fother", ""},
+		{"GET", "/repos/o/n/%252e%252e/other", ""},
+		{"GET", "//repos/o/other", ""},
+		{"GET", "/repos//o/other", ""},
+		{"GET", "/repos/o/n;/../other", ""},
+		{"GET", "/repos/o/n\\..\\other", ""},
+		{"GET", "/repos/O/N", ""},
+		{"GET", "/repos/o/n.git", ""},
+		{"GET", "/repos/o/n/compare/main...o:other:main", ""},
+		{"GET", "/repositories/1296269", ""},
+		// merging
+		{"PUT", "/repos/o/n/pulls/1/merge", "{}"},
+		{"PUT", "/repos/o/n/pulls/1/merge/", "{}"},
+		{"PUT", "/repos/o/n/pulls/1/Merge", "{}"},
+		{"PUT", "/repos/o/n/pulls/1/merge.json", "{}"},
+		{"POST", "/repos/o/n/merges", `{"base":"main","head":"moeca/x"}`},
+		{"POST", "/repos/o/n/merge-upstream", `{"branch":"main"}`},
+		{"POST", "/graphql", mutation("mergePullRequest(input:{" + pr + "})")},
+		{"POST", "/graphql", mutation("createRef:mergePullRequest(input:{" + pr + "})")},
+		{"POST", "/graphql", mutation("enablePullRequestAutoMerge(input:{" + pr + "})")},
+		{"POST", "/graphql", mutation("enqueuePullRequest(input:{" + pr + "})")},
+		{"POST", "/graphql", mutation("mergeBranch(input:{repositoryId:\"R_kgDOABPHjQ\",base:\"main\",head:\"x\"})")},
+		{"POST", "/graphql", "[" + mutation("createRef(input:{})") + "]"},
+		{"POST", "/graphql", `{"query":"query q{viewer{login}} mutation m{mergePullRequest(input:{pullRequestId:\"x\"}){clientMutationId}}","operationName":"q"}`},
+		{"POST", "/graphql", `{"query":"mutation{...f} fragment f on Mutation{mergePullRequest(input:{pullRequestId:\"x\"}){clientMutationId}}"}`},
+		{"POST", "/graphql", `{"query":"{viewer{login}}","query":"mutation{mergePullRequest(input:{pullRequestId:\"x\"}){clientMutationId}}"}`},
+		{"POST", "/graphql?query=mutation", `{"query":"{viewer{login}}"}`},
+		// approving, and calling it checked
+		{"POST", "/repos/o/n/pulls/1/reviews", `{"event":"APPROVE"}`},
+		{"POST", "/repos/o/n/pulls/1/reviews/2/events", `{"event":"APPROVE"}`},
+		{"PUT", "/repos/o/n/pulls/1/reviews/2/dismissals", `{"message":"m"}`},
+		{"POST", "/graphql", mutation("addPullRequestReview(input:{" + pr + ",event:APPROVE})")},
+		{"POST", "/repos/o/n/statuses/abc", `{"state":"success"}`},
+		{"POST", "/repos/o/n/check-runs", `{"conclusion":"success"}`},
+		{"POST", "/repos/o/n/actions/runs/1/approve", ""},
+		{"POST", "/repos/o/n/actions/runs/1/pending_deployments", `{"state":"approved"}`},
+		// protected refs, and force
+		{"POST", "/repos/o/n/git/refs", `{"ref":"refs/heads/main","sha":"x"}`},
+		{"POST", "/repos/o/n/git/refs", `{"ref":"refs/heads/ma\u0069n","sha":"x"}`},
+		{"POST", "/repos/o/n/git/refs", `{"ref":"refs/heads/m%61in","sha":"x"}`},
+		{"POST", "/repos/o/n/git/refs", `{"ref":"refs/heads/main/","sha":"x"}`},
+		{"POST", "/repos/o/n/git/refs", `{"ref":"refs/heads/MAIN","sha":"x"}`},
+		{"POST", "/repos/o/n/git/refs", `{"ref":"refs/heads/main.lock","sha":"x"}`},
+		{"POST", "/repos/o/n/git/refs", `{"ref":"refs/heads/moeca/../main","sha":"x"}`},
+		{"POST", "/repos/o/n/git/refs", `{"ref":"refs/heads/moeca/target","sha":"x"}`},
+		{"POST", "/repos/o/n/git/refs", `{"ref":"refs/tags/v1","sha":"x"}`},
+		{"PATCH", "/repos/o/n/git/refs/heads/main", `{"sha":"x"}`},
+		{"PATCH", "/repos/o/n/git/refs/heads%2Fmain", `{"sha":"x"}`},
+		{"PATCH", "/repos/o/n/git/refs/heads/moeca/x", `{"sha":"x","force":true}`},
+		{"PATCH", "/repos/o/n/git/refs/heads/moeca/x", `{"sha":"x","Force":true}`},
+		{"PATCH", "/repos/o/n/git/refs/heads/moeca/x", `{"sha":"x","force":"true"}`},
+		{"PATCH", "/repos/o/n/git/refs/heads/moeca/x", `{"sha":"x","force":1}`},
+		{"PATCH", "/repos/o/n/git/refs/heads/moeca/x?force=true", `{"sha":"x"}`},
+		{"PUT", "/repos/o/n/contents/a", `{"message":"m","content":"x"}`},
+		{"PUT", "/repos/o/n/contents/a", `{"message":"m","content":"x","branch":"main"}`},
+		{"PUT", "/repos/o/n/contents/a", `{"message":"m","content":"x","branch":"refs/heads/main"}`},
+		{"PUT", "/repos/o/n/contents/a", `{"message":"m","content":"x","branch":"moeca/x","Branch":"main"}`},
+		{"PUT", "/repos/o/n/contents/a?branch=main", `{"message":"m","content":"x","branch":"moeca/x"}`},
+		{"DELETE", "/repos/o/n/contents/a", ""},
+		{"POST", "/repos/o/n/releases", `{"tag_name":"v1","target_commitish":"main"}`},
+		{"POST", "/graphql", mutation("updateRef(input:{refId:\"x\",oid:\"y\",force:true})")},
+		{"POST", "/graphql", mutation("createLinkedBranch(input:{issueId:\"I_kwDOABPHjc4AAAAF\",oid:\"x\",name:\"main\"})")},
+		{"POST", "/graphql", mutation("createCommitOnBranch(input:{branch:{repositoryNameWithOwner:\"o/n\",branchName:\"main\"}})")},
+		// rules, keys, secrets, other places
+		{"POST", "/repos/o/n/keys", "{}"},
+		{"PUT", "/repos/o/n/actions/secrets/X", "{}"},
+		{"PUT", "/repos/o/n/environments/prod/secrets/X", "{}"},
+		{"PUT", "/repos/o/n/dependabot/secrets/X", "{}"},
+		{"POST", "/repos/o/n/hooks", "{}"},
+		{"PUT", "/repos/o/n/collaborators/evil", "{}"},
+		{"PUT", "/repos/o/n/branches/main/protection", "{}"},
+		{"PATCH", "/repos/o/n", `{"default_branch":"moeca/x"}`},
+		{"POST", "/repos/o/n/forks", "{}"},
+		{"POST", "/repos/o/n/transfer", "{}"},
+		{"PUT", "/repos/o/n/actions/workflows/ci.yml/disable", ""},
+		{"POST", "/user/keys", "{}"},
+		{"PUT", "/orgs/acme/actions/secrets/X", "{}"},
+		{"POST", "/gists", `{"files":{}}`},
+		{"POST", "/repos/o/other/issues/1/comments", `{"body":"b"}`},
+		{"GET", "/user/repos", ""},
+		{"GET", "/search/code?q=secret", ""},
+	}
+	overSocket := func(method, path, body string, header ...string) string {
+		head := fmt.Sprintf("%s /hub%s HTTP/1.1\r\nHost: g\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: %d\r\n", method, path, len(body))
+		for _, h := range header {
+			head += h + "\r\n"
 		}
+		return r.raw("unix", r.sock, head+"\r\n"+body)
 	}
-	if n := len(r.calls()); n != 0 {
-		t.Errorf("%d calls reached the upstream", n)
-	}
-	r.answers(func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Type", "application/json") })
-	for _, passed := range []string{"/gemini/v1beta/models/g:streamGenerateContent?alt=sse", "/gemini/v1beta/models/g:generateContent?key=dropped&alt=json", "/anthropic/v1/messages?beta=true"} {
-		body := geminiBody
-		if strings.HasPrefix(passed, "/anthropic") {
-			body = smallBody
+	for i, try := range tries {
+		answer := overSocket(try.method, try.path, try.body)
+		if !strings.HasPrefix(answer, "400 ") && !strings.HasPrefix(answer, "403 ") && !strings.HasPrefix(answer, "404 ") {
+			t.Errorf("%s %s %s: %.200s", try.method, try.path, try.body, answer)
 		}
-		if resp, got := r.post(passed, body); resp.StatusCode != 200 {
-			t.Errorf("%s: %d %s", passed, resp.StatusCode, got)
+		r.rows(audit.KindRefusal, i+1)
+	}
+	if calls := r.calls(); len(calls) != 0 {
+		t.Fatalf("%d tries reached the upstream, the first %s %s", len(calls), calls[0].Method, calls[0].URI)
+	}
+	// A comment goes out as a POST, whatever a header says about its method.
+	answer := overSocket("POST", "/repos/o/n/issues/1/comments", `{"body":"b"}`, "X-HTTP-Method-Override: DELETE", "X-Method-Override: PUT", "X-Original-URL: /repos/o/n/merges", "X-Rewrite-Url: /x")
+	calls := r.calls()
+	if !strings.HasPrefix(answer, "200 ") || len(calls) != 1 || calls[0].Method != http.MethodPost || calls[0].URI != "/api/repos/o/n/issues/1/comments" {
+		t.Fatalf("%s: %+v", answer, calls)
+	}
+	for name := range calls[0].Header {
+		if strings.Contains(strings.ToLower(name), "override") || strings.HasPrefix(name, "X-Original") || strings.HasPrefix(name, "X-Rewrite") {
+			t.Errorf("the upstream got %s", name)
 		}
-	}
-	for _, passed := range []string{
-		"/gemini/v1beta/models?pageSize=1000&pageToken=x", "/anthropic/v1/models?limit=1000&after_id=a&before_id=b",
-		"/openai/v1/models?limit=2&after=x&order=asc", "/openai/v1/responses/r?stream=true&starting_after=3&include[]=message.output_text.logprobs",
-	} {
-		if resp, got := r.do(r.overSocket(), "GET", "http://g"+passed, ""); resp.StatusCode != 200 {
-			t.Errorf("%s: %d %s", passed, resp.StatusCode, got)
-		}
-	}
-}
-
-// I3: what writes is durable before it leaves, whatever its method is.
-func TestAWriteByGetWaitsForTheRecord(t *testing.T) {
-	r := newRig(t, Limits{}, session.Scope{})
-	setPolicy(t, r.policies, "tool", gatewayapi.PolicyPatch{Writes: &[]gatewayapi.OperationRule{{Operation: "custom.action"}}})
-	held, queued := make(chan struct{}), make(chan struct{}, 8)
-	r.log.set(func(l *faultLog) { l.held, l.queued = held, func(audit.Record) { queued <- struct{}{} } })
-	done := make(chan int, 1)
-	go func() {
-		resp, _ := r.do(r.overSocket(), "GET", "http://g/tool/x?action=delete", "")
-		done <- resp.StatusCode
-	}()
-	<-queued
-	select {
-	case <-done:
-		t.Error("answered before the record was durable")
-	case <-time.After(100 * time.Millisecond):
-	}
-	if n := len(r.calls()); n != 0 {
-		t.Errorf("%d calls reached the upstream before the record was durable", n)
-	}
-	close(held)
-	<-done
-}
-
-// A caller that asks for an answer in parts could read a key in halves.
-func TestAnAnswerInPartsIsNotAskedForWithAKey(t *testing.T) {
-	r := newRig(t, Limits{}, session.Scope{})
-	answer := "echo: " + theKey + " end"
-	r.answers(func(w http.ResponseWriter, req *http.Request) {
-		w.Header().Set("Content-Type", "text/plain")
-		http.ServeContent(w, req, "", time.Time{}, strings.NewReader(answer))
-	})
-	var got strings.Builder
-	for _, part := range []string{"bytes=0-15", "bytes=16-"} {
-		_, body := r.do(r.overSocket(), "GET", "http://g/tool/x", "", "Range", part, "If-Range", `"a"`)
-		got.WriteString(body)
-	}
-	if strings.Contains(got.String(), theKey) {
-		t.Error("the key was read in halves")
-	}
-	for _, call := range r.calls() {
-		if call.Header.Get("Range")+call.Header.Get("If-Range") != "" {
-			t.Error("a part was asked for")
-		}
-	}
-}
-
-// A server that does not expect a body reads it as the next request, on a
-// connection that it shares with other sessions.
-func TestAReadCarriesNoBody(t *testing.T) {
-	r := newRig(t, Limits{}, session.Scope{})
-	const hidden = "GET /v1/files HTTP/1.1\r\nHost: x\r\n\r\n"
-	for _, path := range []string{"/anthropic/v1/models", "/openai/v1/models", "/gemini/v1beta/models", "/tool/x"} {
-		for _, method := range []string{"GET", "HEAD"} {
-			resp, body := r.do(r.overSocket(), method, "http://g"+path, hidden)
-			if resp.StatusCode != http.StatusBadRequest && resp.StatusCode != http.StatusForbidden {
-				t.Errorf("%s %s: %d %s", method, path, resp.StatusCode, body)
-			}
-		}
-	}
-	if n := len(r.calls()); n != 0 {
-		t.Errorf("%d reads with a body reached the upstream", n)
 	}
 }

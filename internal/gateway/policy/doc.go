@@ -48,5 +48,6 @@
 // could be forged and are not trusted by default. A GraphQL query that starts
 // at a permitted repository cannot be held to it by a schema we do not have;
 // the fields known to lead to other repositories are refused by name, and the
-// permissions of the key remain the bound.
+// permissions of the key remain the bound. What a comment makes somebody's bot do
+// ("/merge") is not known here.
 package policy

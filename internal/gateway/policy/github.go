@@ -13,6 +13,8 @@ const (
 	NeverMerge      = "merging is for a person"
 	NeverApprove    = "approving is for a person"
 	NeverAdminister = "rules and access of a repository are for a person"
+	NeverCheck      = "reporting that something was checked or deployed is for CI"
+	NeverRelease    = "releases and tags are for a person"
 	NeverForce      = "forcing and deleting through a push are refused"
 	NeverUnnamed    = "the request names its repository in a way that cannot be held to the session"
 )
@@ -39,7 +41,30 @@ func parseGitHub(in Input) ([]Operation, error) {
 	case isRead(in.Method):
 		return []Operation{{Name: "github.read-outside", Read: true}}, nil
 	}
-	return []Operation{{Name: "github.write-outside"}}, nil
+	return []Operation{{Name: "github.write-outside", Never: neverOutside(segments)}}, nil
+}
+
+// neverOutside recognises, in any spelling, writes outside repositories that no
+// rule can open: what decides who may do what, and the key's own account.
+func neverOutside(segments []string) string {
+	word := func(i int) string {
+		if i < len(segments) {
+			return routeWord(segments[i])
+		}
+		return ""
+	}
+	switch word(0) {
+	case "orgs", "organizations", "teams", "enterprises", "enterprise", "admin", "scim", "app", "apps", "app-manifests", "applications",
+		"installation", "installations", "credentials", "authorizations", "setup", "manage", "hub":
+		return NeverAdminister
+	case "user", "users":
+		switch word(1) {
+		case "keys", "gpg_keys", "ssh_signing_keys", "email", "emails", "installations", "repository_invitations", "memberships", "blocks",
+			"interaction-limits", "codespaces", "migrations", "packages", "":
+			return NeverAdminister
+		}
+	}
+	return ""
 }
 
 // routeWord is a segment as a lenient router would compare it.
@@ -53,6 +78,9 @@ func parseRepo(in Input, repo string, rest []string) (Operation, error) {
 	op := Operation{Name: "github.write", Repo: repo}
 	if isRead(in.Method) {
 		op.Name, op.Read, op.Shipped = "github.read", true, true
+		if leadsAway(rest) {
+			op.Name, op.Shipped = "github.read-across", false
+		}
 		return op, nil
 	}
 	if in.Query != "" {
@@ -84,6 +112,29 @@ func parseRepo(in Input, repo string, rest []string) (Operation, error) {
 	return op, nil
 }
 
+// leadsAway recognises reads of a repository that answer with what lies in
+// others: a comparison with a fork's branch, issues that refer to one of these.
+func leadsAway(rest []string) bool {
+	word := func(i int) string {
+		if i < len(rest) {
+			return routeWord(rest[i])
+		}
+		return ""
+	}
+	switch word(0) {
+	case "compare":
+		return strings.Contains(strings.Join(rest, "/"), ":")
+	case "issues":
+		switch word(2) {
+		case "timeline", "sub_issues", "parent", "dependencies":
+			return true
+		}
+	case "commits":
+		return word(len(rest)-1) == "pulls"
+	}
+	return false
+}
+
 // neverOf recognises, in any spelling, what no rule can open.
 func neverOf(rest []string) string {
 	words := make([]string, 0, 4)
@@ -100,19 +151,35 @@ func neverOf(rest []string) string {
 	case "merges", "merge-upstream", "merge":
 		return NeverMerge
 	case "", "branches", "rulesets", "rules", "hooks", "keys", "collaborators", "invitations", "transfer", "environments", "properties",
-		"interaction-limits", "automated-security-fixes", "vulnerability-alerts", "private-vulnerability-reporting", "tags", "forks", "generate", "import", "pages", "code-scanning", "secret-scanning", "security-advisories", "code-security-configuration":
+		"interaction-limits", "automated-security-fixes", "vulnerability-alerts", "private-vulnerability-reporting", "tags", "forks", "generate", "import", "pages", "code-scanning", "secret-scanning", "security-advisories", "code-security-configuration",
+		"autolinks", "topics", "lfs", "immutable-releases", "deployments", "dependabot", "codespaces":
 		return NeverAdminister
-	case "actions", "dependabot", "codespaces":
-		switch at(1) {
-		case "secrets", "variables", "permissions", "runners", "organization-secrets", "organization-variables", "oidc":
-			return NeverAdminister
+	case "statuses", "check-runs", "check-suites", "attestations":
+		return NeverCheck
+	case "releases":
+		if at(1) != "generate-notes" {
+			return NeverRelease
 		}
+	case "actions":
+		return neverOfActions(at)
 	case "pulls":
 		if strings.HasPrefix(at(2), "merge") || strings.HasPrefix(at(2), "auto-merge") || at(2) == "update-branch" {
 			return NeverMerge
 		}
 	}
 	return ""
+}
+
+// neverOfActions: workflows may be started by a rule. What decides whether they
+// run, with which secrets, and where to, is not for rules.
+func neverOfActions(at func(int) string) string {
+	switch last := at(3); {
+	case at(1) == "runs" && (last == "approve" || last == "pending_deployments" || last == "deployment_protection_rule"):
+		return NeverApprove
+	case at(1) == "workflows" && last == "dispatches" || at(1) == "runs" || at(1) == "jobs":
+		return ""
+	}
+	return NeverAdminister
 }
 
 // route is a write below a repository, with what its body says.
@@ -141,6 +208,18 @@ func routes() []route {
 		{"DELETE pulls/comments/*", "github.edit-comment", false, nil},
 		{"POST pulls/*/requested_reviewers", "github.request-review", false, nil},
 		{"DELETE pulls/*/requested_reviewers", "github.request-review", false, nil},
+		{"POST issues", "github.create-issue", false, nil},
+		{"PATCH issues/*", "github.edit-issue", false, nil},
+		{"PATCH issues/comments/*", "github.edit-comment", false, nil},
+		{"DELETE issues/comments/*", "github.edit-comment", false, nil},
+		{"POST issues/*/labels", "github.label", false, nil},
+		{"PUT issues/*/labels", "github.label", false, nil},
+		{"DELETE issues/*/labels/*", "github.label", false, nil},
+		{"POST dispatches", "github.dispatch", false, nil},
+		{"POST actions/workflows/*/dispatches", "github.run-workflow", false, nil},
+		{"POST actions/runs/*/rerun", "github.run-workflow", false, nil},
+		{"POST actions/runs/*/rerun-failed-jobs", "github.run-workflow", false, nil},
+		{"POST actions/jobs/*/rerun", "github.run-workflow", false, nil},
 		{"PATCH git/refs/**", "github.update-ref", false, readRefUpdate},
 		{"DELETE git/refs/**", "github.delete-ref", false, readRefPath},
 		{"POST git/blobs", "github.create-object", false, nil},

@@ -127,7 +127,7 @@ func (g *graphQL) roots(set ast.SelectionSet, open []string) ([]*ast.Field, erro
 }
 
 func (g *graphQL) field(o *ast.OperationDefinition, f *ast.Field) (Operation, error) {
-	crosses, err := g.crosses(f.SelectionSet, false, nil)
+	crosses, err := g.crosses(f.SelectionSet, wide, nil)
 	if err != nil {
 		return Operation{}, err
 	}
@@ -156,7 +156,7 @@ func (g *graphQL) query(o *ast.OperationDefinition, f *ast.Field) (Operation, er
 	case "__typename", "__schema", "__type", "rateLimit", "meta":
 		op.Shipped = true
 	case "viewer":
-		away, err := g.crosses(f.SelectionSet, true, nil)
+		away, err := g.crosses(f.SelectionSet, narrow, nil)
 		op.Shipped = !away
 		return op, err
 	case "repository":
@@ -200,6 +200,11 @@ func (g *graphQL) mutation(o *ast.OperationDefinition, f *ast.Field) (Operation,
 			return op, unclear("createRef needs the full name of a branch")
 		}
 		op.Refs, op.Shipped = []string{ref}, exact
+	case "createLinkedBranch": // without a name it makes one up
+		name, _ := input["name"].(string)
+		op.Refs = []string{Heads + strings.TrimPrefix(name, Heads)}
+	case "revertPullRequest": // on a branch that it names itself
+		op.Refs = []string{Heads + "revert"}
 	case "createPullRequest":
 		head, _ := input["headRefName"].(string)
 		op.Shipped = exact && plainBranch(strings.TrimPrefix(head, Heads))
@@ -218,6 +223,10 @@ func neverMutation(name string, input map[string]any) string {
 		return NeverMerge
 	case contains("commitonbranch", "updateref", "deleteref"):
 		return NeverForce
+	case contains("checkrun", "checksuite", "commitstatus", "attestation"):
+		return NeverCheck
+	case contains("release", "tag"):
+		return NeverRelease
 	case contains("review") && contains("dismiss", "delete", "resolve"):
 		return NeverApprove
 	case contains("pullrequestreview"):

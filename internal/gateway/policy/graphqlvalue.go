@@ -112,24 +112,35 @@ func plainJSON(d strictjson.Document) any {
 	return number(d.Raw())
 }
 
+// width is how much may be asked for at a place of a selection.
+type width int
+
+const (
+	wide   width = iota // in the repository: everything
+	narrow              // people, neighbouring repositories: what has no selection of its own, and lists of that
+	bare                // a parent, which may be an issue as well as a repository: what names it
+)
+
 // crosses says whether a selection may lead from its repository to what is not
-// in it. In narrow places (people, neighbouring repositories) only what has no
-// selection of its own, and lists of that, may be asked for.
-func (g *graphQL) crosses(set ast.SelectionSet, narrow bool, open []string) (bool, error) {
+// in it.
+func (g *graphQL) crosses(set ast.SelectionSet, at width, open []string) (bool, error) {
 	for _, s := range set {
 		if g.left--; g.left < 0 {
 			return false, unclear("the GraphQL document is too large to be judged")
 		}
-		inner, within, opened := ast.SelectionSet(nil), narrow, open
+		inner, within, opened := ast.SelectionSet(nil), at, open
 		switch s := s.(type) {
 		case *ast.Field:
 			name := strings.ToLower(s.Name)
-			if elsewhere(name) || narrow && len(s.SelectionSet) > 0 && !list(name) {
+			selects := len(s.SelectionSet) > 0
+			if elsewhere(name) || at > wide && selects && !list(name) || at == bare && !selects && !names(name) {
 				return true, nil
 			}
-			inner, within = s.SelectionSet, narrow || neighbour(name)
+			inner, within = s.SelectionSet, max(at, widthOf(name))
 		case *ast.InlineFragment:
-			inner, within = s.SelectionSet, narrow || person(s.TypeCondition)
+			if inner, within = s.SelectionSet, max(at, widthOfType(s.TypeCondition)); foreign(s.TypeCondition) {
+				return true, nil
+			}
 		case *ast.FragmentSpread:
 			f := g.fragments[s.Name]
 			if f == nil {
@@ -140,7 +151,9 @@ func (g *graphQL) crosses(set ast.SelectionSet, narrow bool, open []string) (boo
 					return false, unclear("the fragment %.64q contains itself", s.Name)
 				}
 			}
-			inner, within = f.SelectionSet, narrow || person(f.TypeCondition)
+			if inner, within = f.SelectionSet, max(at, widthOfType(f.TypeCondition)); foreign(f.TypeCondition) {
+				return true, nil
+			}
 			opened = append(append([]string(nil), open...), s.Name)
 		}
 		if away, err := g.crosses(inner, within, opened); away || err != nil {
@@ -156,7 +169,45 @@ func elsewhere(field string) bool {
 	case "repositories", "repositoriescontributedto", "starredrepositories", "toprepositories", "watching", "forks", "organization", "organizations",
 		"enterprise", "enterprises", "pinneditems", "pinnableitems", "itemshowcase", "gist", "gists", "packages", "project", "projects", "projectv2",
 		"projectsv2", "projectitems", "search", "source", "subject", "closingissuesreferences", "trackedissues", "trackedinissues", "subissues",
-		"submodules", "contributionscollection", "team", "teams", "relay", "query", "resource", "dependencygraphmanifests", "closer", "canonical", "duplicateof":
+		"submodules", "contributionscollection", "team", "teams", "relay", "query", "resource", "dependencygraphmanifests", "closer", "canonical", "duplicate", "duplicateof",
+		"subissue", "blockedby", "blocking", "blockingissue", "blockedissue", "closedbypullrequestsreferences", "associatedpullrequests", "linkedbranches", "compare":
+		return true
+	}
+	return strings.HasSuffix(field, "repositories")
+}
+
+// foreign are the types whose fields lie in another repository under names that
+// are innocent elsewhere: the commit of a reference is of the repository it was
+// made in.
+func foreign(typeName string) bool {
+	switch typeName {
+	case "ReferencedEvent", "CrossReferencedEvent", "ConnectedEvent", "DisconnectedEvent":
+		return true
+	}
+	return false
+}
+
+func widthOf(field string) width {
+	switch {
+	case field == "parent":
+		return bare
+	case neighbour(field) || strings.HasSuffix(field, "repository"):
+		return narrow
+	}
+	return wide
+}
+
+func widthOfType(typeName string) width {
+	if person(typeName) {
+		return narrow
+	}
+	return wide
+}
+
+// names are fields by which something is called.
+func names(field string) bool {
+	switch field {
+	case "id", "databaseid", "name", "namewithowner", "login", "number", "url", "__typename", "isprivate", "isfork", "isarchived", "viewerpermission", "hasissuesenabled":
 		return true
 	}
 	return false
@@ -165,7 +216,7 @@ func elsewhere(field string) bool {
 // neighbour are fields whose value is a person or a repository next to this one.
 func neighbour(field string) bool {
 	switch field {
-	case "repository", "headrepository", "baserepository", "headrepositoryowner", "parent", "templaterepository", "owner", "author", "user", "actor",
+	case "repository", "headrepository", "baserepository", "headrepositoryowner", "templaterepository", "owner", "author", "user", "actor",
 		"creator", "editor", "mergedby", "enabledby", "assignees", "assignee", "assignedactors", "suggestedactors", "participants", "mentionableusers",
 		"assignableusers", "collaborators", "stargazers", "watchers", "reviewer", "suggestedreviewers", "requestedreviewer", "committer", "pusher", "viewer":
 		return true

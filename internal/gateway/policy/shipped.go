@@ -72,7 +72,9 @@ func never(kind string) []gatewayapi.ShippedNever {
 		return append(all,
 			gatewayapi.ShippedNever{What: "merging a pull request or a branch", Why: NeverMerge},
 			gatewayapi.ShippedNever{What: "approving a pull request, dismissing a review", Why: NeverApprove},
-			gatewayapi.ShippedNever{What: "branch protection, rulesets, hooks, keys, collaborators, secrets", Why: NeverAdminister},
+			gatewayapi.ShippedNever{What: "branch protection, rulesets, hooks, keys, collaborators, secrets, deployments, organisations", Why: NeverAdminister},
+			gatewayapi.ShippedNever{What: "statuses of commits, checks, attestations", Why: NeverCheck},
+			gatewayapi.ShippedNever{What: "releases, which make tags", Why: NeverRelease},
 			gatewayapi.ShippedNever{What: "requests that name a repository by number only", Why: NeverUnnamed})
 	case upstream.KindFetch:
 		return []gatewayapi.ShippedNever{{What: "anything but GET", Why: neverFetch}}
@@ -93,6 +95,10 @@ func gitHubOperations() []gatewayapi.ShippedOperation {
 	ops := []gatewayapi.ShippedOperation{
 		{Name: "github.read", Read: true, Permitted: true, Routes: []string{"GET /repos/*/*/**"}},
 		{Name: "github.read-outside", Read: true},
+		{Name: "github.read-across", Read: true, Routes: []string{
+			"GET /repos/*/*/issues/*/timeline", "GET /repos/*/*/issues/*/sub_issues", "GET /repos/*/*/issues/*/parent", "GET /repos/*/*/issues/*/dependencies/**",
+			"GET /repos/*/*/commits/*/pulls", "GET /repos/*/*/compare/*:*",
+		}},
 	}
 	for _, r := range routes() {
 		method, path, _ := strings.Cut(r.pattern, " ")
