@@ -24,7 +24,7 @@ func runsLog(t testing.TB, n int) string {
 		return Attribution{Session: fmt.Sprint("s", i%2), Run: fmt.Sprint("run-", i%2), Task: fmt.Sprint("task-", i%2)}
 	}
 	for i := range n {
-		p := mustQueue(t, l, Record{Kind: KindIntent, Actor: ActorAgent, Upstream: "demo", Attribution: of(i)}, body(1<<10, fmt.Sprintf("question %d", i)))
+		p := mustQueue(t, l, Record{Kind: KindIntent, Actor: ActorAgent, Upstream: "demo", Attribution: of(i)}, body(1<<10, fmt.Sprintf("question %d.", i)))
 		mustQueue(t, l, Record{Kind: KindRefusal, Gate: "write", Attribution: Attribution{Run: "another"}})
 		mustQueue(t, l, Record{Kind: KindOutcome, Ref: p.Seq(), Result: ResultOK, Attribution: of(i)}, nil, body(6, fmt.Sprintf("answer %d", i)))
 	}

@@ -58,6 +58,7 @@ type Log struct {
 
 	closing chan struct{} // closed by Close
 	notary  notary        // follows the durable rows
+	erasing sync.Mutex    // held by the one that erases
 	timer   *time.Timer   // calls Hurry
 
 	mu       sync.Mutex

@@ -67,6 +67,7 @@ func (l *Log) start() (err error) {
 	if err := l.announce(found); err != nil {
 		return errors.Join(err, l.Close())
 	}
+	l.finishErasures(found.erase)
 	return nil
 }
 
@@ -85,6 +86,7 @@ type found struct {
 	packs   map[int64]int64  // pack → end of the last body a row points to
 	torn    *torn
 	survey  *survey
+	erase   erasures
 }
 
 // torn is a tail that was cut off.
@@ -100,6 +102,7 @@ func (f *found) note(r Record) {
 	case KindOutcome:
 		delete(f.intents, r.Ref)
 	}
+	f.erase.note(&r)
 	for _, b := range []*BodyRef{r.Request, r.Response} {
 		if b != nil && b.Pack > 0 {
 			f.packs[b.Pack] = max(f.packs[b.Pack], b.Offset+b.frameSize())
@@ -109,7 +112,7 @@ func (f *found) note(r Record) {
 
 // load reads every segment, cuts a torn tail and opens the files to append to.
 func (l *Log) load() (*found, error) {
-	f := &found{intents: make(map[int64]Record), packs: make(map[int64]int64)}
+	f := &found{intents: make(map[int64]Record), packs: make(map[int64]int64), erase: make(erasures)}
 	entries, err := l.o.FS.ReadDir(l.dir)
 	if err != nil {
 		return nil, err

@@ -229,7 +229,7 @@ func (r *Reader) Body(ref *BodyRef) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("audit: read body: %w", err)
 	}
-	b, err := readBody(f, id, ref)
+	b, err := readKept(f, id, ref)
 	if err != nil {
 		return nil, fmt.Errorf("audit: read body at %d of pack %d: %w", ref.Offset, ref.Pack, err)
 	}

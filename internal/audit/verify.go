@@ -140,10 +140,13 @@ type verifier struct {
 	packs  map[int64]*os.File
 	bodies int64
 	erased int64
+
+	erasures erasures
+	gone     []goneBody
 }
 
 func newVerifier(dir string, o VerifyOptions) *verifier {
-	return &verifier{dir: dir, o: o, open: make(map[int64]struct{}), packs: make(map[int64]*os.File)}
+	return &verifier{dir: dir, o: o, open: make(map[int64]struct{}), packs: make(map[int64]*os.File), erasures: make(erasures)}
 }
 
 func (v *verifier) close() {
@@ -248,7 +251,7 @@ func (v *verifier) ends(found error) error {
 	if err != nil {
 		return &BrokenError{Seq: v.chain.seq + 1, Cause: err}
 	}
-	return nil
+	return v.checkGone()
 }
 
 // firstSegment is the segment that holds the first row to be compared with what
@@ -407,7 +410,7 @@ func (v *verifier) row(name string, f frame) error {
 		err = damage("belongs to another commit")
 	}
 	if err == nil && (g.kind == KindSystem || v.o.Bodies && !v.before(g.seq)) {
-		err = v.content(f.row)
+		err = v.content(before, f.row)
 	}
 	if err == nil {
 		err = v.checkHeads()
@@ -432,11 +435,12 @@ func (v *verifier) row(name string, f frame) error {
 }
 
 // content checks what a row says about the log and about bodies.
-func (v *verifier) content(row []byte) error {
+func (v *verifier) content(before chain, row []byte) error {
 	r, err := Decode(row)
 	if err != nil {
 		return err
 	}
+	v.erasures.note(&r)
 	if r.Kind == KindSystem && r.Subject == "opened" {
 		if r.attr("log") != hex.EncodeToString(v.id[:]) {
 			return damage("was written for another log")
@@ -444,7 +448,7 @@ func (v *verifier) content(row []byte) error {
 		v.tree.named = r.attr("vkey")
 	}
 	if v.o.Bodies && !v.before(r.Seq) {
-		return v.checkBodies(&r)
+		return v.checkBodies(before, &r)
 	}
 	return nil
 }
@@ -471,43 +475,6 @@ func (v *verifier) checkHeads() error {
 		}
 	}
 	return nil
-}
-
-func (v *verifier) checkBodies(r *Record) error {
-	for _, ref := range []*BodyRef{r.Request, r.Response} {
-		if ref == nil || ref.Pack == 0 {
-			continue
-		}
-		pack, err := v.pack(ref.Pack)
-		if err == nil {
-			_, err = readBody(pack, v.id, ref)
-		}
-		switch {
-		case errors.Is(err, ErrErased):
-			v.erased++
-		case err != nil:
-			return fmt.Errorf("body in pack %d: %w", ref.Pack, damage(err.Error()))
-		default:
-			v.bodies++
-		}
-	}
-	return nil
-}
-
-func (v *verifier) pack(num int64) (*os.File, error) {
-	if f := v.packs[num]; f != nil {
-		return f, nil
-	}
-	f, err := os.Open(filepath.Join(packPath(v.dir), packName(num)))
-	if err != nil {
-		return nil, err
-	}
-	if err := checkPackHeader(f, v.id, num); err != nil {
-		f.Close()
-		return nil, err
-	}
-	v.packs[num] = f
-	return f, nil
 }
 
 // broken keeps errors that are not about the bytes of the log as they are.

@@ -359,7 +359,7 @@ func TestAlteredBodies(t *testing.T) {
 			"content":         {bodyHead, 'X', "does not match"},
 			"salt":            {5, 0, "does not match"},
 			"an odd state":    {4, 9, "damaged"},
-			"marked erased":   {4, bodyErased, ""},
+			"marked erased":   {4, bodyErased, "no row says so"},
 			"length of frame": {0, 3, "damaged"},
 		} {
 			f := files.clone()
@@ -371,12 +371,6 @@ func TestAlteredBodies(t *testing.T) {
 			frame[c.at] = c.value
 			binary.LittleEndian.PutUint32(frame[bodyHead+n:], id.checksum(frame[:bodyHead+n]))
 			rep := verifyFiles(t, dir, f, VerifyOptions{Bodies: true})
-			if c.reason == "" {
-				if !rep.OK || rep.Erased != 1 || rep.Bodies != 3 {
-					t.Errorf("body %d %s: %+v", i, name, rep)
-				}
-				continue
-			}
 			if rep.OK || !strings.Contains(rep.Problem, c.reason) {
 				t.Errorf("body %d %s: %+v", i, name, rep)
 			}
