@@ -75,6 +75,8 @@ func soft(role Role, p *Part) bool {
 		return true
 	case PartServerResult:
 		return i.Name == grounding
+	case PartRaw: // the end of an answer that was cut
+		return role == RoleAgent
 	}
 	return role == RoleAgent && i.Kind == PartText && p.Text != nil && *p.Text == ""
 }

@@ -1,14 +1,12 @@
 package a2a
 
-import (
-	"github.com/tidwall/gjson"
-)
+import "github.com/tidwall/gjson"
 
 // chat reads the Chat Completions dialect.
 type chat struct{ *room }
 
 func (d chat) request(doc gjson.Result) (q asked) {
-	q.tools = compact(doc.Get("tools").Raw)
+	q.tools = compact(either(doc, "tools", "functions").Raw)
 	d.each(doc.Get("messages"), func(m gjson.Result) {
 		switch role := m.Get("role").String(); role {
 		case "assistant":

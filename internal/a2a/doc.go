@@ -35,7 +35,9 @@
 // thread: a branch where it leaves a known one, a compaction where the last
 // messages were kept and those before them were not. A request equal to an
 // earlier one is another attempt at the same answer. A message of the agent's
-// role that a request has and no recorded answer had is marked claimed.
+// role that a request has and no answer given to the Builder had is marked
+// claimed. Where the provider keeps the conversation (Responses), a request goes
+// on after the answer, item or conversation that it names.
 //
 // Rows are processed in their order, an intent apart from its outcome. So a
 // Builder that was given each exchange when its intent was read, and again when

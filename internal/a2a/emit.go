@@ -10,21 +10,25 @@ import (
 )
 
 // rules are what holds for a call besides what was said.
-type rules struct{ system, tools, both digest }
+type rules struct {
+	system []digest // of each part
+	tools  digest
+	all    digest
+}
 
 func rulesOf(q *asked) (r rules) {
-	h := sha256.New()
-	for i := range q.system {
-		d := hashPart(RoleUser, &q.system[i], false)
-		h.Write(d[:])
-	}
-	r.system = result(h)
-	h.Reset()
+	h, all := sha256.New(), sha256.New()
 	if len(q.tools) > 0 {
 		canonical(h, gjson.ParseBytes(q.tools))
 	}
 	r.tools = result(h)
-	r.both = sum(string(r.system[:]), string(r.tools[:]))
+	all.Write(r.tools[:])
+	for i := range q.system {
+		d := hashPart(RoleUser, &q.system[i], false)
+		r.system = append(r.system, d)
+		all.Write(d[:])
+	}
+	r.all = result(all)
 	return r
 }
 
@@ -49,12 +53,19 @@ func (e *emitter) message(kind MessageKind, role Role, parts []Part) *message {
 	return m
 }
 
-// system says which instructions and tools hold from here on, where they are
-// others than before.
+// system says which instructions and tools hold from here on: those that did
+// not before. Some clients change a line of many with each request.
 func (e *emitter) system(q *asked, r rules) {
 	var parts []Part
-	if len(q.system) > 0 && r.system != e.th.system {
-		parts, e.th.system = append(parts, q.system...), r.system
+	held := map[digest]bool{}
+	for i, d := range r.system {
+		if !held[d] && !e.th.system[d] {
+			parts = append(parts, q.system[i])
+		}
+		held[d] = true
+	}
+	if len(held) > 0 {
+		e.th.system = held
 	}
 	if len(q.tools) > 0 && string(q.tools) != "[]" && r.tools != e.th.tools {
 		parts, e.th.tools = append(parts, dataPart(PartTools, string(q.tools))), r.tools

@@ -176,7 +176,7 @@ func hostile(d Dialect, n int) map[string]Exchange {
 // TestHostileBodiesAreNoWorseThanTheirWeight: memory is in proportion to the
 // bytes of a body, and the tree is sound.
 func TestHostileBodiesAreNoWorseThanTheirWeight(t *testing.T) {
-	const n = 1 << 18
+	const n = 1 << 17
 	for _, d := range []Dialect{Anthropic, Chat, Responses, Gemini} {
 		for name, x := range hostile(d, n) {
 			var before, after runtime.MemStats
@@ -194,7 +194,7 @@ func TestHostileBodiesAreNoWorseThanTheirWeight(t *testing.T) {
 // TestManyExchanges: a long session costs what its bytes weigh, however its
 // requests relate.
 func TestManyExchanges(t *testing.T) {
-	const n = 3000
+	const n = 1500
 	for name, request := range map[string]func(i int) []string{
 		"the same request":        func(int) []string { return []string{"user: u"} },
 		"a branch each time":      func(i int) []string { return []string{"user: u", fmt.Sprint("user: ", i)} },

@@ -39,9 +39,10 @@ type call struct {
 // thread is a Thread while it grows.
 type thread struct {
 	Thread
-	tip           *node
-	waiting       int // calls without an outcome
-	system, tools digest
+	tip     *node
+	waiting int             // calls without an outcome
+	system  map[digest]bool // parts that hold; replaced, never changed
+	tools   digest
 }
 
 func newSession(id string, t *task) *session {
@@ -151,7 +152,7 @@ func (s *session) ask(x *Exchange) finisher {
 	}
 	at, known := s.walk(from, list)
 	rules := rulesOf(&q)
-	if m := s.answers[call{at, rules.both}]; m != nil && known == len(list) && !q.partial && !x.refused() {
+	if m := s.answers[call{at, rules.all}]; m != nil && known == len(list) && !q.partial && !x.refused() {
 		s.last = m.thread
 		return s.await(x, m, at, q.kept)
 	}
@@ -170,7 +171,7 @@ func (s *session) ask(x *Exchange) finisher {
 	}
 	m := s.task.answer(x, th)
 	if !q.partial && len(list) > 0 {
-		s.answers[call{th.tip, rules.both}] = m
+		s.answers[call{th.tip, rules.all}] = m
 	}
 	return s.await(x, m, th.tip, q.kept)
 }

@@ -14,6 +14,17 @@ func failed(x Exchange, result string) Exchange {
 	return x
 }
 
+// broken is an exchange whose answer is a stream that ended inside an event.
+func broken(x Exchange) Exchange {
+	x.Response = []byte(`data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}
+
+data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"what ca"}}
+
+data: {"type":"content_block_delta","in`)
+	x.ResponseCut, x.Result, x.Cause = true, "upstream-error", "unexpected EOF"
+	return x
+}
+
 func TestThreads(t *testing.T) {
 	for name, c := range map[string]struct {
 		exchanges []Exchange
@@ -112,6 +123,24 @@ func TestThreads(t *testing.T) {
 		  1-answer agent message thread=1
 		  3-1 user message thread=1 text("and")
 		  3-answer agent message thread=1 text("a1")`},
+		"a stream that broke off, and went on": {[]Exchange{
+			broken(told(1, "", "user: u1")), told(3, "a2", "user: u1", "assistant: what ca", "user: go on"),
+		}, `
+		context t1
+		 task r1/work
+		  thread 1 start parent=0 after= kept=
+		  1-1 user message thread=1 text("u1")
+		  1-answer agent message thread=1 partial text~("what ca") raw~("{\"type\":\"content_block_delta\",\"in")
+		  3-1 user message thread=1 text("go on")
+		  3-answer agent message thread=1 text("a2")`},
+		"a stream that broke off, and was tried again": {[]Exchange{
+			broken(told(1, "", "user: u1")), told(3, "what came", "user: u1"), broken(told(5, "", "user: u1")),
+		}, `
+		context t1
+		 task r1/work
+		  thread 1 start parent=0 after= kept=
+		  1-1 user message thread=1 text("u1")
+		  1-answer agent message thread=1 attempts=3 chosen=1 text("what came")`},
 		"history nobody recorded is claimed": {[]Exchange{
 			told(1, "a2", "user: u1", "assistant: I was told so", "user: u2"),
 		}, `
@@ -158,7 +187,7 @@ func TestInstructionsAreToldWhenTheyChange(t *testing.T) {
 	check(t, "system and tools", []Exchange{
 		with(told(1, "a1", "user: u1"), `"system":"one",`+tools),
 		with(told(3, "a2", "user: u1", "assistant: a1", "user: u2"), `"system":[{"type":"text","text":"one","cache_control":{"type":"ephemeral"}}],"tools":[{"name":"x"}]`),
-		with(told(5, "a3", "user: u1", "assistant: a1", "user: u2", "assistant: a2", "user: u3"), `"system":"two",`+tools),
+		with(told(5, "a3", "user: u1", "assistant: a1", "user: u2", "assistant: a2", "user: u3"), `"system":[{"type":"text","text":"two"},{"type":"text","text":"one"}],`+tools),
 	}, `
 		context t1
 		 task r1/work

@@ -33,16 +33,10 @@ type Task struct {
 // TaskState is the protocol's enum.
 type TaskState string
 
-// States of a task.
+// States that traffic shows.
 const (
-	StateUnspecified   TaskState = "TASK_STATE_UNSPECIFIED"
-	StateSubmitted     TaskState = "TASK_STATE_SUBMITTED"
-	StateWorking       TaskState = "TASK_STATE_WORKING"
-	StateCompleted     TaskState = "TASK_STATE_COMPLETED"
-	StateFailed        TaskState = "TASK_STATE_FAILED"
-	StateCanceled      TaskState = "TASK_STATE_CANCELED"
-	StateInputRequired TaskState = "TASK_STATE_INPUT_REQUIRED"
-	StateRejected      TaskState = "TASK_STATE_REJECTED"
+	StateUnspecified TaskState = "TASK_STATE_UNSPECIFIED"
+	StateWorking     TaskState = "TASK_STATE_WORKING"
 )
 
 // TaskStatus is a state and when it was last known to hold.
