@@ -57,7 +57,7 @@ func contentHeaders(kind string) (names []string, prefix string) {
 	case upstream.KindOpenAI:
 		return []string{"openai-beta", "openai-version", "x-client-request-id"}, "x-stainless-"
 	case upstream.KindGemini:
-		return []string{"x-goog-api-client", "x-goog-fieldmask", "x-server-timeout"}, "x-goog-upload-"
+		return []string{"x-goog-api-client", "x-server-timeout"}, "" // not the field mask: it can leave usage out of an answer
 	case upstream.KindGitHub:
 		return []string{"x-github-api-version", "x-github-next-global-id", "graphql-features"}, ""
 	case upstream.KindGit:

@@ -62,14 +62,14 @@ func TestWhatCallsCostByThePages(t *testing.T) {
 			`{"usage":{"prompt_tokens":8000,"total_tokens":8000}}`, 104 * usd / 100_000},
 		// 5,000×0.30 + 10,000×1 + (1,000+500)×2.50 = 0.01525 USD
 		"sound in the prompt, and thoughts beside the answer": {"gemini", "gemini-2.5-flash", usage.Gemini,
-			`{"candidates":[{"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":15000,"candidatesTokenCount":1000,"thoughtsTokenCount":500,
+			`{"candidates":[{"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":15000,"candidatesTokenCount":1000,"thoughtsTokenCount":500,"totalTokenCount":16500,
 			 "promptTokensDetails":[{"modality":"TEXT","tokenCount":5000},{"modality":"AUDIO","tokenCount":10000}]}}`, 15_250_000},
 		// 200,001×4 + 1,000×18 = 0.818004 USD
 		"a prompt beyond 200,000 tokens": {"gemini", "gemini-3.1-pro-preview", usage.Gemini,
-			`{"candidates":[{"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":200001,"candidatesTokenCount":1000}}`, 818_004_000},
+			`{"candidates":[{"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":200001,"candidatesTokenCount":1000,"totalTokenCount":201001}}`, 818_004_000},
 		// 100,000×2 + 100,000×0.20 + 1,000×12 = 0.232 USD
 		"and one of 200,000, half of it cached": {"gemini", "gemini-3.1-pro-preview", usage.Gemini,
-			`{"candidates":[{"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":200000,"cachedContentTokenCount":100000,"candidatesTokenCount":1000}}`, 232 * usd / 1000},
+			`{"candidates":[{"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":200000,"cachedContentTokenCount":100000,"candidatesTokenCount":1000,"totalTokenCount":201000}}`, 232 * usd / 1000},
 	} {
 		m := usage.New(c.dialect, "application/json")
 		m.Write([]byte(c.answer))

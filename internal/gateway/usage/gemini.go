@@ -23,7 +23,8 @@ func (m *Meter) geminiChunk(doc gjson.Result) {
 	})
 	m.done = m.done || doc.Get("promptFeedback.blockReason").Exists()
 	u := doc.Get("usageMetadata")
-	if m.final = m.done && u.Get("promptTokenCount").Exists(); !u.IsObject() {
+	// A mask over the answer could leave out the output; the total is in each.
+	if m.final = m.done && u.Get("promptTokenCount").Exists() && u.Get("totalTokenCount").Exists(); !u.IsObject() {
 		m.final = false
 		return
 	}
