@@ -16,7 +16,7 @@ import (
 
 // format is the version of what is stored. An index of another one is made
 // again; there is nothing to migrate.
-const format = 1
+const format = 2
 
 //go:embed schema/*.sql
 var schemaFiles embed.FS
@@ -161,7 +161,13 @@ func (x *Index) change(ctx context.Context, fn func(*sql.Tx) error) error {
 	if x.db == nil {
 		return errClosed
 	}
-	return x.db.Write(ctx, fn)
+	return x.db.Write(ctx, func(tx *sql.Tx) error {
+		// What is deleted is overwritten: a text may be one that is erased later.
+		if _, err := tx.ExecContext(ctx, `PRAGMA secure_delete = ON`); err != nil {
+			return err
+		}
+		return fn(tx)
+	})
 }
 
 var errClosed = errors.New("audit index: closed")

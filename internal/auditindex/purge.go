@@ -37,6 +37,13 @@ func (x *Index) Purge(ctx context.Context, seqs ...int64) error {
 	if len(calls) == 0 {
 		return nil
 	}
+	// Until its parts are merged, an index of words keeps what was deleted.
+	if err := x.change(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `INSERT INTO words (words) VALUES ('optimize')`)
+		return err
+	}); err != nil {
+		return fmt.Errorf("audit index: purge: %w", err)
+	}
 	return x.reopen(ctx)
 }
 
@@ -67,9 +74,6 @@ func (x *Index) again(ctx context.Context, call int64) error {
 		text += textsOf(x.log, r).text
 	}
 	return x.change(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, `PRAGMA secure_delete = ON`); err != nil {
-			return err
-		}
 		if _, err := tx.ExecContext(ctx, `DELETE FROM words WHERE rowid = ?`, call); err != nil {
 			return err
 		}

@@ -23,7 +23,7 @@ type rig struct {
 // newRig makes an empty log whose clock advances a second per row.
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	r := &rig{t: t, dir: t.TempDir(), now: time.Date(2026, 3, 1, 23, 0, 0, 0, time.UTC)}
+	r := &rig{t: t, dir: t.TempDir(), now: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)}
 	r.openLog("audit")
 	r.openIndex()
 	return r

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 
 	"moeca/internal/audit"
@@ -144,7 +146,8 @@ func (s *store) writeCalls(ctx context.Context) error {
 		return err
 	}
 	defer stmt.Close()
-	for _, c := range s.calls {
+	for _, seq := range slices.Sorted(maps.Keys(s.calls)) {
+		c := s.calls[seq]
 		if _, err := stmt.ExecContext(ctx, c.values()...); err != nil {
 			return err
 		}
@@ -159,8 +162,8 @@ func (s *store) writeWords(ctx context.Context) error {
 		return err
 	}
 	defer insert.Close()
-	for call, text := range s.words {
-		var before string
+	for _, call := range slices.Sorted(maps.Keys(s.words)) { // in order, or each is a merge of its own
+		text, before := s.words[call], ""
 		err := s.tx.QueryRowContext(ctx, `SELECT text FROM words WHERE rowid = ?`, call).Scan(&before)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):

@@ -38,7 +38,7 @@ func MetaText(r audit.Record) string {
 
 func line(b *strings.Builder, s string) {
 	if s != "" {
-		b.WriteString(strings.ToValidUTF8(s, "\uFFFD"))
+		b.WriteString(strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", ""))
 		b.WriteByte('\n')
 	}
 }
@@ -89,7 +89,7 @@ func pieces(b *strings.Builder, said []a2a.Text) {
 		if s.Name != "" {
 			text = s.Name + " " + text
 		}
-		text = audit.Clip(strings.ReplaceAll(text, "\x00", ""), min(room, textPiece))
+		text = audit.Clip(text, min(room, textPiece))
 		line(b, text)
 		if room -= len(text); room <= 0 {
 			return

@@ -21,8 +21,8 @@ type AuditPage struct {
 	Items   []AuditRow `json:"items"`
 	Next    int64      `json:"next"`
 	Total   int64      `json:"total"`
-	Count   int64      `json:"count"`
-	Indexed int64      `json:"indexed"`
+	Count   int64      `json:"count,omitempty"`
+	Indexed int64      `json:"indexed,omitempty"`
 	Problem string     `json:"problem,omitempty"` // why rows after Total cannot be read
 }
 
@@ -55,7 +55,7 @@ type AuditRow struct {
 	Model    string            `json:"model,omitempty"`
 	Input    int64             `json:"tokens_in"`
 	Output   int64             `json:"tokens_out"`
-	CostNano int64             `json:"cost_nano"` // 1e-9 USD
+	CostNano int64             `json:"cost_nano,omitempty"` // 1e-9 USD
 	Scripted bool              `json:"scripted"`
 	Subject  string            `json:"subject,omitempty"`
 	Detail   string            `json:"detail,omitempty"`

@@ -125,7 +125,6 @@ CREATE INDEX total_run ON total (run);
 -- Texts by their call. The third character a search has is its first that the
 -- index can help with; what it finds is compared with the text itself.
 CREATE VIRTUAL TABLE words USING fts5 (text, tokenize = 'trigram', detail = none);
-INSERT INTO words (words, rank) VALUES ('secure-delete', 1);
 
 -- +goose Down
 DROP TABLE words;
