@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"os"
@@ -86,18 +87,25 @@ func TestAgentAsksAPerson(t *testing.T) {
 		t.Errorf("run %s (%s), task %s with %d files", run.Status, run.Cause, task.Status, task.Files)
 	}
 
-	// Refused: the run ends, its cause says why.
-	s.call("POST", "/api/tasks/"+task.ID+"/run", nil, &run)
-	s.call("POST", "/api/asks/"+s.waits(task.ID).ID, map[string]bool{"allow": false}, nil)
+	// Refused: the run ends, and who follows it was told what it waited for.
+	follow := command(t, dir, "task", "run", task.ID)
+	var told bytes.Buffer
+	follow.Stderr = &told
+	if err := follow.Start(); err != nil {
+		t.Fatal(err)
+	}
+	refused := make(chan error, 1)
+	go func() { refused <- follow.Wait() }()
+	s.waits(task.ID)
 	eventually(t, time.Minute, "the end", func() bool {
 		for _, a := range s.asks() {
 			s.try("POST", "/api/asks/"+a.ID, map[string]bool{"allow": false})
 		}
-		s.call("GET", "/api/runs/"+run.ID, nil, &run)
-		return finished(run.Status)
+		s.call("GET", "/api/tasks/"+task.ID, nil, &task)
+		return task.Status != board.StatusWaiting && finished(task.Attempt.Run.Status)
 	})
-	if run.Status != board.StatusFailed {
-		t.Errorf("refused, and the run ended %s", run.Status)
+	if err := <-refused; err == nil || task.Attempt.Run.Status != board.StatusFailed || !strings.Contains(told.String(), "waiting for you: the agent wants to anthropic.inference") {
+		t.Errorf("refused, and the run ended %s (%v):\n%s", task.Attempt.Run.Status, err, told.String())
 	}
 
 	// A gateway that dies takes its asks along.

@@ -13,14 +13,14 @@ import (
 )
 
 type providerPolicy struct {
-	Name       string   `arg:"" help:"Name of the provider."`
-	AllowWrite []string `help:"Permit a write: the name of an operation, or METHOD:PATH with * for a segment and ** for the rest. Repeat for more." placeholder:"OP"`
-	Forbid     []string `help:"Stop an operation although it is permitted: OP=block, OP=ask or OP=warn. Repeat for more." placeholder:"OP=EFFECT"`
-	Allow      []string `help:"Remove the rules that name an operation, those that permit and those that forbid. Repeat for more." placeholder:"OP"`
-	Path       []string `help:"Only these paths may be requested; replaces the list, an empty one takes the restriction off." placeholder:"PATTERN"`
-	Prefix     []string `help:"Branches may be written below these; replaces the list, an empty one is the shipped prefix." placeholder:"PREFIX/"`
-	Protect    []string `help:"Protect these branches too; replaces the list." placeholder:"BRANCH"`
-	Reset      bool     `help:"Take off everything that was added; what the kind ships with stays."`
+	Name       string    `arg:"" help:"Name of the provider."`
+	AllowWrite []string  `help:"Permit a write: the name of an operation, or METHOD:PATH with * for a segment and ** for the rest. Repeat for more." placeholder:"OP"`
+	Forbid     []string  `help:"Stop an operation although it is permitted: OP=block, OP=ask or OP=warn. Repeat for more." placeholder:"OP=EFFECT"`
+	Allow      []string  `help:"Remove the rules that name an operation, those that permit and those that forbid. Repeat for more." placeholder:"OP"`
+	Path       *[]string `help:"Only these paths may be requested; replaces the list, an empty one takes the restriction off." placeholder:"PATTERN"`
+	Prefix     *[]string `help:"Branches may be written below these; replaces the list, an empty one is the shipped prefix." placeholder:"PREFIX/"`
+	Protect    *[]string `help:"Protect these branches too; replaces the list." placeholder:"BRANCH"`
+	Reset      bool      `help:"Take off everything that was added; what the kind ships with stays."`
 }
 
 // Run shows the rules of a provider, after it has changed them where asked to.
@@ -90,12 +90,16 @@ func (p *providerPolicy) patch(now gatewayapi.Policy) (patch gatewayapi.PolicyPa
 	if p.Reset || len(p.Allow)+len(p.Forbid) > 0 {
 		patch.Forbidden = list(forbidden)
 	}
-	for to, flag := range map[**[]string][]string{&patch.Paths: p.Path, &patch.BranchPrefixes: p.Prefix, &patch.ProtectedRefs: p.Protect} {
-		if p.Reset || len(flag) > 0 {
-			*to = list(slices.DeleteFunc(slices.Clone(flag), func(s string) bool { return s == "" }))
+	changes = p.Reset || len(p.Allow)+len(p.AllowWrite)+len(p.Forbid) > 0
+	for to, flag := range map[**[]string]*[]string{&patch.Paths: p.Path, &patch.BranchPrefixes: p.Prefix, &patch.ProtectedRefs: p.Protect} {
+		switch {
+		case flag != nil:
+			*to, changes = list(slices.DeleteFunc(slices.Clone(*flag), func(s string) bool { return s == "" })), true
+		case p.Reset:
+			*to = list[string](nil)
 		}
 	}
-	return patch, p.Reset || len(p.Allow)+len(p.AllowWrite)+len(p.Forbid)+len(p.Path)+len(p.Prefix)+len(p.Protect) > 0, nil
+	return patch, changes, nil
 }
 
 // list is a pointer to a list that is never null: null would keep what is set.
@@ -143,22 +147,45 @@ func ruleWords(r gatewayapi.OperationRule) string {
 	return r.Method + ":" + r.Path
 }
 
+// addedRule is what a policy says of one operation, or of one method and path.
+type addedRule struct{ what, word string }
+
+// addedRules are those of a policy; what stops an operation counts more than
+// what permits it, and both are said.
+func addedRules(p gatewayapi.Policy) (all []addedRule) {
+	for _, r := range p.Forbidden {
+		word := r.Effect
+		if slices.Contains(p.Writes, r.OperationRule) {
+			word += ", permitted otherwise"
+		}
+		all = append(all, addedRule{ruleWords(r.OperationRule), word})
+	}
+	for _, r := range p.Writes {
+		if !slices.ContainsFunc(p.Forbidden, func(f gatewayapi.ForbiddenRule) bool { return f.OperationRule == r }) {
+			all = append(all, addedRule{ruleWords(r), "permitted"})
+		}
+	}
+	return all
+}
+
 // showPolicy prints what is permitted, what is stopped, and what never passes.
 func showPolicy(out io.Writer, p hostapi.ProviderPolicy) error {
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "OPERATION\tRULE\tFROM")
+	added := addedRules(p.Policy)
 	for _, o := range p.Shipped.Operations {
-		word := "needs a rule"
+		word, from := "needs a rule", "kind "+p.Shipped.Kind
 		if o.Permitted {
 			word = "permitted"
 		}
-		fmt.Fprintf(w, "%s\t%s\tkind %s\n", o.Name, word, p.Shipped.Kind)
+		if i := slices.IndexFunc(added, func(r addedRule) bool { return r.what == o.Name }); i >= 0 {
+			word, from = added[i].word, "added"
+			added = slices.Delete(added, i, i+1)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", o.Name, word, from)
 	}
-	for _, r := range p.Policy.Writes {
-		fmt.Fprintf(w, "%s\tpermitted\tadded\n", ruleWords(r))
-	}
-	for _, r := range p.Policy.Forbidden {
-		fmt.Fprintf(w, "%s\t%s\tadded\n", ruleWords(r.OperationRule), r.Effect)
+	for _, r := range added {
+		fmt.Fprintf(w, "%s\t%s\tadded\n", r.what, r.word)
 	}
 	for _, n := range p.Shipped.Never {
 		fmt.Fprintf(w, "%s\tnever: %s\tkind %s\n", n.What, n.Why, p.Shipped.Kind)

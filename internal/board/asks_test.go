@@ -137,3 +137,25 @@ func TestRunThatWaitsCanBeStoppedAndRecovered(t *testing.T) {
 		w.checkTrue()
 	}
 }
+
+func TestHostKilledWhileAnAskWaits(t *testing.T) {
+	w := newWorld(t)
+	started := make(chan struct{}, 1)
+	w.driver.agent = hangs(started)
+	w.start()
+	w.repo()
+	task := w.task("Half")
+	r := must(w.RunTask(t.Context(), task.ID))(t)
+	<-started
+	w.until(task.ID, board.StatusRunning)
+	if err := w.SetAsks(t.Context(), []gatewayapi.Ask{ask("a", r.ID)}); err != nil {
+		t.Fatal(err)
+	}
+	c := newCrash(t, "wait")
+	w.hook = c.hook
+	w = w.restart()
+	if task = w.look(task.ID); task.Status != board.StatusFailed || !strings.Contains(task.Cause, "the host stopped while a request of the agent waited for you; the work so far was kept at ") {
+		t.Fatalf("task is %s: %s", task.Status, task.Cause)
+	}
+	w.checkTrue()
+}

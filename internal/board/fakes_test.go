@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -185,6 +186,7 @@ type fakeGateway struct {
 	sessions map[string]session.Session
 	scopes   []session.Scope // every scope ever minted
 	fail     error
+	gone     string // a provider that was removed
 }
 
 func (g *fakeGateway) Mint(_ context.Context, r gatewayapi.MintRequest) (gatewayapi.MintResponse, error) {
@@ -230,12 +232,13 @@ func (g *fakeGateway) alive() int {
 }
 
 func (g *fakeGateway) Providers(context.Context) ([]gatewayapi.Provider, error) {
-	return []gatewayapi.Provider{
+	all := []gatewayapi.Provider{
 		{Name: "demo", Kind: "anthropic", Scripted: true, Models: []string{"scripted-1"}},
 		{Name: "gemini", Kind: "gemini", Models: []string{"g"}},
 		{Name: "hub", Kind: "github", BaseURL: "https://api.github.com", GitURL: "https://github.com", Secret: gatewayapi.SecretInfo{HasSecret: true}},
 		{Name: "board", Kind: "jira", BaseURL: "https://jira.example.org"},
-	}, nil
+	}
+	return slices.DeleteFunc(all, func(p gatewayapi.Provider) bool { return p.Name == g.gone }), nil
 }
 
 // Repository knows the repositories of one owner, and spells that name its own

@@ -190,3 +190,17 @@ func (w *world) refused(row audit.Record, says string) program {
 		return sandbox.Exit{Code: 1, Cause: sandbox.CauseDone}
 	}
 }
+
+func TestReachThatIsGoneStopsTheRunBeforeItBegins(t *testing.T) {
+	w := newWorld(t).start()
+	w.repo()
+	task := must(w.CreateTask(t.Context(), board.NewTask{RepoID: "project", Title: "Reach", Reach: []string{"hub"}}))(t)
+	w.gateway.gone = "hub"
+	_, err := w.RunTask(t.Context(), task.ID)
+	wantCode(t, err, "provider_not_found")
+	if task = w.look(task.ID); task.Status != board.StatusDraft {
+		t.Errorf("task is %s", task.Status)
+	}
+	must(w.UpdateTask(t.Context(), task.ID, board.TaskPatch{Version: task.Version, Reach: &[]string{}}))(t)
+	w.run(task.ID)
+}

@@ -79,6 +79,9 @@ func (s *Service) plan(ctx context.Context, t Task) (workflow.Plan, error) {
 	if dialect != "anthropic" {
 		return workflow.Plan{}, refuse(Invalid, "dialect_unsupported", "choose a provider that speaks the Anthropic dialect", "provider %s speaks %s, which agents do not speak yet", p.Name, p.Kind)
 	}
+	if _, err := s.checkReach(ctx, t.Reach); err != nil { // a provider may be gone since
+		return workflow.Plan{}, err
+	}
 	plan, err := workflow.Compile(t.Template, workflow.Input{
 		Title: t.Title, Detail: t.Detail, Provider: t.Provider, Model: t.Model, Dialect: dialect,
 		Timeout: s.Settings.StageTimeout, Budget: s.Settings.TokensPerRun, Reach: t.Reach,

@@ -8,6 +8,7 @@ import (
 
 	"moeca/internal/board"
 	"moeca/internal/diff"
+	"moeca/internal/session"
 )
 
 // TaskID names a task in a path. It is exported because the parameters of an embedded type that is not are ignored.
@@ -51,7 +52,7 @@ func (s *Server) registerTasks() {
 				task, err := create()
 				return answer(s, task, err)
 			}
-			task, err := recorded(ctx, s, "task.create", in.Body.Title, in.Body, create)
+			task, err := recorded(ctx, s, "task.create", in.Body.Title, means{&in.Body.Reach, in.Body.Budget, in.Body.RunBudget}, create)
 			return answer(s, task, err)
 		})
 	huma.Register(s.api, op(ScopeRead, "get-task", http.MethodGet, "/api/tasks/{id}", "One task"),
@@ -72,7 +73,7 @@ func (s *Server) registerTasks() {
 			if !actorOf(ctx).Person {
 				return nil, forAPerson("change budgets or where an agent may reach")
 			}
-			task, err := recorded(ctx, s, "task.change", in.ID, in.Body, func() (board.Task, error) {
+			task, err := recorded(ctx, s, "task.change", in.ID, means{in.Body.Reach, in.Body.Budget, in.Body.RunBudget}, func() (board.Task, error) {
 				return b.UpdateTask(ctx, in.ID, in.Body)
 			})
 			return answer(s, task, err)
@@ -96,6 +97,14 @@ func (s *Server) registerTasks() {
 			set, err := b.Diff(ctx, in.ID, board.DiffOptions{MaxFileLines: in.MaxLines})
 			return answer(s, set, err)
 		})
+}
+
+// means is what a row says about a change of where agents reach and what they may
+// draw; a task's words are not for the log.
+type means struct {
+	Reach     *[]string       `json:"reach,omitempty"`
+	Budget    *session.Budget `json:"budget,omitempty"`
+	RunBudget *session.Budget `json:"run_budget,omitempty"`
 }
 
 // forAPerson refuses a program what an operation that it may use can also do.

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"moeca/internal/audit"
 	"moeca/internal/board"
@@ -110,6 +112,9 @@ func (p programs) scope(in hostapi.SessionInput) (session.Scope, time.Duration, 
 	}
 	if scope.Agent == "" {
 		scope.Agent = "program"
+	}
+	if !utf8.ValidString(scope.Agent) || strings.ContainsFunc(scope.Agent, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return session.Scope{}, 0, invalid("session_name", "the name holds what cannot be printed", "write it in letters, digits and blanks")
 	}
 	if in.Budget != nil {
 		scope.Budget = *in.Budget

@@ -91,6 +91,7 @@ func TestProgramsSessionsThatCannotBeMeantAreRefused(t *testing.T) {
 		"a life that is over":    {Reach: []string{"demo"}, TTL: -1},
 		"a repository of a word": {Reach: []string{"demo"}, Repos: []string{"n"}},
 		"a path as a repository": {Reach: []string{"demo"}, Repos: []string{"o/n/../x"}},
+		"an escape as its name":  {Reach: []string{"demo"}, Name: "\x1b[2J"},
 		"a negative budget":      {Reach: []string{"demo"}, Budget: &session.Budget{Tokens: -1}},
 		"what the gateway takes": {Reach: []string{"demo"}, Grants: []string{"nonsense"}},
 	} {
