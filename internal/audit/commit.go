@@ -174,7 +174,7 @@ func (b *batch) write(fs FS, dir string) error {
 // waits ends both.
 const (
 	turnTime   = 4 * time.Millisecond
-	lingerTime = 10 * time.Millisecond
+	lingerTime = 50 * time.Millisecond
 )
 
 // Hurry has what is queued written at its turn, also if nobody will wait for it.
