@@ -168,14 +168,45 @@ func (b *batch) write(fs FS, dir string) error {
 }
 
 // A commit costs two syncs, each of them more processor time than everything
-// else the gateway does for a request. So rows gather while nobody waits:
-// turnTime lies between the beginnings of two commits, and lingerTime is how
-// long the first row of a batch that nobody asked for stays in memory. Whoever
-// waits ends both.
+// else the gateway does for a request. So rows gather while nobody waits: commits
+// that are merely wanted have their turns, turnTime apart after a few in a row,
+// and lingerTime is how long the first row of a batch that nobody asked for
+// stays in memory. Whoever waits ends both.
 const (
 	turnTime   = 4 * time.Millisecond
+	turnsSaved = 4 // turns of an idle time that may be taken at once
 	lingerTime = 50 * time.Millisecond
 )
+
+// take gives b to its writer. Called with mu and commits held.
+func (l *Log) take(b *batch, now time.Time) {
+	l.filling = nil
+	if saved := now.Add(-turnsSaved * l.pace); l.turn.Before(saved) {
+		l.turn = saved
+	}
+	if l.turn = l.turn.Add(l.pace); l.turn.After(now.Add(l.pace)) {
+		l.turn = now.Add(l.pace) // those who wait take no turns of others
+	}
+}
+
+// writeNow writes b on the caller's goroutine, which is about to wait for it,
+// unless somebody else is at it: waking the committer and being woken by it
+// takes longer than a sync does on some machines.
+func (l *Log) writeNow(b *batch) {
+	if !l.commits.TryLock() {
+		l.want(b, wantedNow)
+		return
+	}
+	defer l.commits.Unlock()
+	l.mu.Lock()
+	if l.filling != b {
+		l.mu.Unlock()
+		return
+	}
+	l.take(b, time.Now())
+	l.mu.Unlock()
+	l.commit(b)
+}
 
 // Hurry has what is queued written at its turn, also if nobody will wait for it.
 func (l *Log) Hurry() {
@@ -204,8 +235,9 @@ func (l *Log) want(b *batch, how int32) {
 	}
 }
 
-// commitLoop is the one goroutine that writes. It ends when the log is closed
-// and nothing is left.
+// commitLoop is the committer: it writes what nobody waits for, and what somebody
+// waits for while another batch is being written. It ends when the log is
+// closed and nothing is left.
 func (l *Log) commitLoop() {
 	defer close(l.done)
 	turn := time.NewTimer(0)
@@ -226,6 +258,8 @@ func (l *Log) commitLoop() {
 // commitAll commits until nothing is wanted, or says how long it is to the turn
 // of what is.
 func (l *Log) commitAll() (early time.Duration) {
+	l.commits.Lock()
+	defer l.commits.Unlock()
 	for {
 		l.mu.Lock()
 		b := l.filling
@@ -238,13 +272,13 @@ func (l *Log) commitAll() (early time.Duration) {
 			l.mu.Unlock()
 			return early
 		}
-		l.filling, l.turn = nil, now.Add(l.pace)
+		l.take(b, now)
 		l.mu.Unlock()
 		l.commit(b)
 	}
 }
 
-// commit writes b and wakes its waiters. After a failure nothing is tried
+// commit writes b and wakes its waiters. Called with commits held. After a failure nothing is tried
 // again: which bytes reached the disk is unknown from then on.
 func (l *Log) commit(b *batch) {
 	err := b.write(l.o.FS, l.dir)

@@ -59,7 +59,8 @@
 // # Concurrency
 //
 // Log and Reader are safe for concurrent use. Queue takes one lock for as long
-// as encoding takes; one goroutine owned by the Log writes and syncs.
+// as encoding takes. One goroutine at a time writes and syncs: who waits for a
+// row, or else the committer, which the Log owns.
 //
 // # Not here
 //

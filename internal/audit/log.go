@@ -61,6 +61,8 @@ type Log struct {
 	erasing sync.Mutex    // held by the one that erases
 	timer   *time.Timer   // calls Hurry
 
+	commits sync.Mutex // held by who writes; before mu
+
 	mu       sync.Mutex
 	chain    chain              // the last queued row
 	segment  *tail              // where the next row goes; nil before the first
@@ -99,14 +101,17 @@ func (p *Pending) Hash() Hash { return p.hash }
 
 // Wait returns nil once the row, its bodies and every row before it are on the
 // disk. After any other answer the row may or may not be there later; an error
-// that is not ctx's own means that the log has ended.
+// that is not ctx's own means that the log has ended. The caller may be the one
+// who writes: it is not called off in the middle of a sync.
 func (p *Pending) Wait(ctx context.Context) error {
 	select {
 	case <-p.batch.done:
 		return p.batch.err
 	default:
 	}
-	p.log.want(p.batch, wantedNow)
+	if ctx.Err() == nil {
+		p.log.writeNow(p.batch)
+	}
 	select {
 	case <-p.batch.done:
 		return p.batch.err
