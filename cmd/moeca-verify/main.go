@@ -1,14 +1,18 @@
-// Moeca-verify checks an audit log without the program that wrote it. It reads
-// the directory, changes nothing and imports nothing but the log's format, so
-// that it can be read in an hour and kept by someone else.
+// Moeca-verify checks an audit log, or an evidence bundle of one, without the
+// program that wrote it. It reads, changes nothing and imports nothing but the
+// log's format, so that it can be read in an hour and kept by someone else.
 //
-//	moeca-verify DIR [--head HEAD] [--since HEAD] [--bodies] [--json]
+//	moeca-verify DIR [--head HEAD] [--since HEAD] [--vkey KEY] [--bodies] [--json]
+//	moeca-verify BUNDLE [--head HEAD] [--vkey KEY] [--json]
 //
 // A HEAD is a checkpoint of the log, or what an earlier run printed as "head",
 // itself or in a file. Whoever keeps it elsewhere learns of every later change
 // to the rows up to it, including a log that was cut or written anew with its
-// key; with --since only rows behind it are read. Exit status: 0 intact, 1 broken (the first broken row is
-// on standard output), 2 the log could not be read or the call was wrong.
+// key; with --since only rows behind it are read. A bundle holds its contents
+// and is compared with a checkpoint of the same number of rows only: let it be
+// made for the one you hold. A KEY is the verifier key by which you know the
+// log, itself or in a file. Exit status: 0 intact, 1 broken (the first broken
+// row is on standard output), 2 it could not be read or the call was wrong.
 package main
 
 import (
@@ -21,6 +25,7 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
+	"strings"
 
 	"moeca/internal/audit"
 )
@@ -39,7 +44,8 @@ func main() {
 }
 
 type config struct {
-	dir     string
+	path    string
+	vkey    string
 	json    bool
 	options audit.VerifyOptions
 }
@@ -49,43 +55,62 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if errors.Is(err, flag.ErrHelp) {
 		return intact
 	}
-	if err != nil {
+	ok := false
+	if err == nil {
+		ok, err = c.verify(ctx, stdout)
+	}
+	switch {
+	case err != nil:
 		fmt.Fprintln(stderr, "moeca-verify:", err)
 		return unreadable
-	}
-	rep, err := audit.Verify(ctx, c.dir, c.options)
-	if err != nil {
-		fmt.Fprintln(stderr, "moeca-verify:", err)
-		return unreadable
-	}
-	show := showText
-	if c.json {
-		show = showJSON
-	}
-	if err := show(stdout, rep, c.options.Bodies); err != nil {
-		fmt.Fprintln(stderr, "moeca-verify:", err)
-		return unreadable
-	}
-	if !rep.OK {
+	case !ok:
 		return broken
 	}
 	return intact
 }
 
-// parse accepts flags before and after the directory.
+func (c config) verify(ctx context.Context, stdout io.Writer) (ok bool, err error) {
+	st, err := os.Stat(c.path)
+	if err != nil {
+		return false, err
+	}
+	if !st.IsDir() {
+		return c.verifyBundle(ctx, stdout)
+	}
+	rep, err := audit.Verify(ctx, c.path, c.options)
+	if err != nil {
+		return false, err
+	}
+	if _, vkey, err := audit.ReadCheckpoint(c.path); rep.OK && c.vkey != "" && (err != nil || vkey != c.vkey) {
+		rep.OK, rep.FirstBroken, rep.Problem = false, rep.Records+1, "the checkpoint is not signed with the key you know"
+	}
+	if c.json {
+		return rep.OK, showJSON(stdout, rep)
+	}
+	return rep.OK, showText(stdout, rep, c.options.Bodies)
+}
+
+// parse accepts flags before and after the path.
 func parse(args []string, stderr io.Writer) (config, error) {
 	var c config
 	flags := flag.NewFlagSet("moeca-verify", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.Usage = func() {
-		fmt.Fprintln(stderr, "usage: moeca-verify DIR [--head HEAD] [--since HEAD] [--bodies] [--json]")
+		fmt.Fprintln(stderr, "usage: moeca-verify DIR|BUNDLE [--head HEAD] [--since HEAD] [--vkey KEY] [--bodies] [--json]")
 		flags.PrintDefaults()
 	}
 	flags.Func("head", "what you hold, a checkpoint or SEQ:HEX or a file with it: the log must contain it", headFlag(&c.options.Head, &c.options.Held))
 	flags.Func("since", "likewise, up to which you verified before: rows up to it are not read again", headFlag(&c.options.Since, &c.options.From))
+	flags.Func("vkey", "verifier key by which you know the log, or a file with it", func(s string) error {
+		if b, err := os.ReadFile(s); err == nil {
+			s = string(b)
+		}
+		c.vkey = strings.TrimSpace(s)
+		return nil
+	})
 	flags.BoolVar(&c.options.Bodies, "bodies", false, "check captured contents too")
 	flags.BoolVar(&c.json, "json", false, "print the report as JSON")
-	var dirs []string
+	var paths []string
 	for {
 		if err := flags.Parse(args); err != nil {
 			return c, err
@@ -93,13 +118,13 @@ func parse(args []string, stderr io.Writer) (config, error) {
 		if flags.NArg() == 0 {
 			break
 		}
-		dirs, args = append(dirs, flags.Arg(0)), flags.Args()[1:]
+		paths, args = append(paths, flags.Arg(0)), flags.Args()[1:]
 	}
-	if len(dirs) != 1 {
+	if len(paths) != 1 {
 		flags.Usage()
-		return c, fmt.Errorf("one directory is needed, %d are given", len(dirs))
+		return c, fmt.Errorf("one directory or bundle is needed, %d are given", len(paths))
 	}
-	c.dir = dirs[0]
+	c.path = paths[0]
 	return c, nil
 }
 
@@ -153,7 +178,7 @@ func showText(w io.Writer, rep audit.Report, bodies bool) error {
 	return p.err
 }
 
-func showJSON(w io.Writer, rep audit.Report, _ bool) error {
+func showJSON(w io.Writer, rep any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	return e.Encode(rep)

@@ -28,19 +28,21 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"mklog": mklog, "flip": flip, "cut": cut, "save-head": saveHead, "unreadable": unreadableCmd,
+			"mklog": mklog, "flip": flip, "cut": cut, "save-head": saveHead, "unreadable": unreadableCmd, "bundle": bundleCmd,
 		},
 	})
 }
 
-// mklog DIR N [SEGMENTBYTES] writes a log of N exchanges.
+// mklog DIR N [SEGMENTBYTES|RUN] writes a log of N exchanges.
 func mklog(ts *testscript.TestScript, _ bool, args []string) {
 	n, err := strconv.Atoi(args[1])
 	ts.Check(err)
 	o := audit.Options{}
+	var of audit.Attribution
 	if len(args) > 2 {
-		o.SegmentBytes, err = strconv.ParseInt(args[2], 10, 64)
-		ts.Check(err)
+		if o.SegmentBytes, err = strconv.ParseInt(args[2], 10, 64); err != nil {
+			of.Run = args[2]
+		}
 	}
 	tick := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	o.Now = func() time.Time { tick = tick.Add(time.Second); return tick }
@@ -49,12 +51,20 @@ func mklog(ts *testscript.TestScript, _ bool, args []string) {
 	for i := range n {
 		body := audit.NewCapture(1 << 10)
 		fmt.Fprintf(body, "request %d", i)
-		p, err := l.Queue(audit.Record{Kind: audit.KindIntent, Actor: audit.ActorAgent, Upstream: "demo"}, body.Body(), nil)
+		p, err := l.Queue(audit.Record{Kind: audit.KindIntent, Actor: audit.ActorAgent, Upstream: "demo", Attribution: of}, body.Body(), nil)
 		ts.Check(err)
-		_, err = l.Queue(audit.Record{Kind: audit.KindOutcome, Ref: p.Seq(), Result: audit.ResultOK}, nil, nil)
+		_, err = l.Queue(audit.Record{Kind: audit.KindOutcome, Ref: p.Seq(), Result: audit.ResultOK, Attribution: of}, nil, nil)
 		ts.Check(err)
 	}
 	ts.Check(l.Close())
+}
+
+// bundle DIR FILE RUN writes the evidence bundle of a run.
+func bundleCmd(ts *testscript.TestScript, _ bool, args []string) {
+	f, err := os.Create(ts.MkAbs(args[1]))
+	ts.Check(err)
+	_, err = audit.WriteBundle(context.Background(), ts.MkAbs(args[0]), f, audit.BundleQuery{Run: args[2]})
+	ts.Check(errors.Join(err, f.Close()))
 }
 
 // flip FILE TEXT inverts a bit of the first byte of TEXT in FILE.
