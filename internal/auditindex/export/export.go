@@ -8,7 +8,7 @@
 //
 //	call  an intent joined with its outcome, or a refusal. Calls come in the order
 //	      in which they ended; those without an outcome come last. The fields are
-//	      those of auditindex.Call.
+//	      those of auditindex.Call, without tools.
 //	row   a row, as it is in the log: see Row. hash and prev are in hex, so that
 //	      the chain can be followed.
 //

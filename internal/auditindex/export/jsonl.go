@@ -27,6 +27,7 @@ type Content struct {
 type callLine struct {
 	Type string `json:"type"`
 	auditindex.Call
+	Tools    *int64   `json:"tools,omitempty"` // left out: it is in contents, not in rows
 	Request  *Content `json:"request,omitempty"`
 	Response *Content `json:"response,omitempty"`
 }

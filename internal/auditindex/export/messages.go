@@ -51,7 +51,7 @@ func (t *tracer) said(a *attributes, x exchange) {
 							instructions = append(instructions, partOf(p))
 						}
 					}
-				case info.Kind != a2a.KindMessage:
+				case info.Kind != a2a.KindMessage, len(m.Parts) == 0:
 				case answered:
 					stop := info.Attempts[info.Chosen].Stop
 					output = append(output, message{Role: "assistant", Parts: partsOf(m.Parts), Finish: stop})
