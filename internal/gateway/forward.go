@@ -160,6 +160,9 @@ func (x *exchange) modify(resp *http.Response, alive func()) error {
 	if err := decoded(resp); err != nil {
 		return err
 	}
+	if x.req.Upstream.Auth.NeedsKey() && unreadable(resp.Header) {
+		return errEncoded
+	}
 	if x.spend.streamed(resp) { // the end may come earlier than was announced
 		resp.ContentLength = -1
 		resp.Header.Del("Content-Length")

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"mime"
 	"net/http"
 	"slices"
 	"strings"
@@ -39,7 +40,7 @@ func carries(values []string, token string) bool {
 func isContentHeader(kind, name string) bool {
 	switch name {
 	case "content-type", "content-encoding", "content-language", "content-disposition", "content-md5",
-		"accept", "accept-language", "accept-charset", "user-agent", "cache-control", "pragma", "prefer",
+		"accept", "accept-language", "user-agent", "cache-control", "pragma", "prefer",
 		"range", "if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "if-range",
 		"idempotency-key", "x-idempotency-key":
 		return true
@@ -70,4 +71,22 @@ func contentHeaders(kind string) (names []string, prefix string) {
 		return []string{"mcp-protocol-version", "mcp-session-id", "last-event-id"}, ""
 	}
 	return nil, ""
+}
+
+// unreadable says that an answer is in characters of which those of a key are
+// not their own bytes: no key could be found in it.
+func unreadable(h http.Header) bool {
+	for _, value := range h["Content-Type"] {
+		_, parameters, err := mime.ParseMediaType(value)
+		charset := strings.ToLower(parameters["charset"])
+		if err != nil {
+			charset = strings.ToLower(value) // what cannot be read must not name one either
+		}
+		for _, wide := range [...]string{"utf-16", "utf16", "utf-32", "utf32", "utf-7", "utf7", "ucs", "10646", "ibm", "ebcdic", "cp037", "cp500", "cp1047", "cp1140"} {
+			if strings.Contains(charset, wide) {
+				return true
+			}
+		}
+	}
+	return false
 }

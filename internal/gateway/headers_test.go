@@ -39,6 +39,7 @@ func TestHeadersOfEachKind(t *testing.T) {
 		for name, kinds := range map[string]string{
 			"content-type":            strings.Join(upstream.Kinds(), " "),
 			"range":                   strings.Join(upstream.Kinds(), " "),
+			"accept-charset":          "",
 			"anthropic-beta":          "anthropic",
 			"anthropic-version":       "anthropic",
 			"x-stainless-retry-count": "anthropic openai",

@@ -142,6 +142,7 @@ func (n *needs) openAIResponses(doc strictjson.Document) {
 	n.member(doc, "tools", n.openAITools)
 	n.member(doc, "input", n.openAIInput)
 	n.member(doc, "instructions", n.openAIContent)
+	n.member(doc, "prompt", func(v strictjson.Document) { n.member(v, "variables", n.openAIVariables) })
 	n.member(doc, "include", func(v strictjson.Document) {
 		v.Each(func(_ string, one strictjson.Document) bool {
 			name, _ := one.Text()
@@ -211,6 +212,16 @@ func (n *needs) openAIInput(v strictjson.Document) {
 		}
 		if !known {
 			n.want(session.GrantState, "an item by its id")
+		}
+		return true
+	})
+}
+
+// openAIVariables fill a stored prompt, each with a text or a part.
+func (n *needs) openAIVariables(v strictjson.Document) {
+	v.Each(func(_ string, one strictjson.Document) bool {
+		if one.IsObject() {
+			n.openAIItem(one)
 		}
 		return true
 	})
