@@ -279,6 +279,56 @@ describe.skipIf(missing !== null)(`screens against the stub (${missing ?? 'chrom
     },
   )
 
+  it('changes a policy and says first what that does', async () => {
+    addTasks(stub.state, 1)
+    await start()
+    await page.getByRole('article').first().waitFor()
+    await page.goto(new URL('/settings/providers', stub.url).href)
+    await page.getByRole('link', { name: 'Policy of anthropic' }).click()
+    const branch = page.getByRole('group', { name: 'create a branch' })
+    await branch.getByText('Permit').waitFor()
+    await branch.getByLabel('Permit').focus()
+    await page.keyboard.press('ArrowRight')
+    await page.keyboard.press('ArrowRight')
+    await page.getByText('You are asked before agents: create a branch.').waitFor()
+    expect(await violations(page)).toEqual([])
+    await shot(page, 'policy')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Nothing is changed yet.').waitFor()
+    expect(stub.state.policies.get('anthropic')?.forbidden).toEqual([
+      { operation: 'github.create-branch', effect: 'ask' },
+    ])
+    expect(session.complaints).toEqual([])
+  })
+
+  it('shows a request that waits on the card, at the bell and in the drawer', async () => {
+    addTasks(stub.state, 2)
+    const [, task] = stub.state.tasks
+    if (task === undefined) throw new Error('the stub has no task')
+    await start()
+    await page.getByRole('article').first().waitFor()
+    stub.state.ask(task)
+    const card = page.getByRole('region', { name: 'Needs you' }).getByRole('article').first()
+    await card.getByText('the agent wants to create a branch at hub').waitFor()
+    await page.getByRole('button', { name: '1 request waits for you' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Requests that wait for you' })
+    await dialog.getByRole('button', { name: 'Allow' }).waitFor()
+    expect(await violations(page)).toEqual([])
+    await shot(page, 'asks')
+    await dialog.getByRole('link').click()
+    const drawer = page.getByRole('complementary', { name: 'Task' })
+    const panel = drawer.getByRole('region', { name: /wants to create a branch at hub/ })
+    await panel.getByText(/left$/).waitFor()
+    expect(await panel.textContent()).not.toContain('\u202e')
+    expect(await violations(page)).toEqual([])
+    await shot(page, 'ask-drawer')
+    await panel.getByRole('button', { name: 'Refuse' }).press('Enter')
+    await panel.getByText(/^Refused. Nothing was sent/).waitFor()
+    await page.getByRole('button', { name: '0 requests wait for you' }).waitFor()
+    expect(await violations(page)).toEqual([])
+    expect(session.complaints).toEqual([])
+  })
+
   it('opens a task by its address, as a page', async () => {
     addTasks(stub.state, 4)
     await start()

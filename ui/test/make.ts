@@ -1,5 +1,6 @@
 import { columnOf } from '../src/domain/column'
 import type { DiffFile } from '../src/domain/diff'
+import { noLimit } from '../src/domain/limit'
 import type { Attempt, RepoId, Review, Task, TaskId } from '../src/domain/model'
 
 // Objects for tests: whole, valid, and different only in what a test names.
@@ -30,6 +31,10 @@ export function makeTask(
     files: 0,
     ci: 'pending',
     tokens: 0,
+    cost: 0,
+    reach: [],
+    budget: noLimit,
+    runBudget: noLimit,
     version: 1,
     created: new Date(0),
     updated: new Date(0),

@@ -1,5 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { type Budget, type BudgetScope, type Limit, limitOf, wireLimit } from '@/domain/budget'
+import type { Budget, BudgetScope } from '@/domain/budget'
+import { type Limit, limitOf, wireLimit } from '@/domain/limit'
 import { oneOf } from '@/domain/model'
 import { blankPrice, type Price, type PriceKey } from '@/domain/price'
 import { api, unwrap } from './client'

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Task } from '@/domain/model'
 import { makeTask } from '../../test/make'
 import { answer } from '../../test/render'
+import { asksKey } from './asks'
 import { CacheFeed } from './events'
 import { tasksKey } from './tasks'
 
@@ -62,6 +63,13 @@ describe('the stream feeds the cache', () => {
     feed.take(change('tasks', 'task.removed', 'a'))
     await vi.advanceTimersByTimeAsync(200)
     expect(titles()).toEqual(['b'])
+  })
+
+  it('reads what waits for a person when a request begins or ends to wait', async () => {
+    const some = vi.spyOn(queries, 'invalidateQueries')
+    feed.take(change('asks', 'ask.opened', 'k1'))
+    await vi.advanceTimersByTimeAsync(200)
+    expect(some).toHaveBeenCalledWith({ queryKey: asksKey })
   })
 
   it('reads everything again when events were lost', async () => {

@@ -1,6 +1,7 @@
 import type { QueryClient } from '@tanstack/react-query'
 import type { RunId, Task, TaskId } from '@/domain/model'
 import { EventStreamParser, type ServerEvent } from '@/domain/sse'
+import { asksKey } from './asks'
 import { setReachable, touch } from './contact'
 import { reposKey } from './repos'
 import { logKey } from './runs'
@@ -59,6 +60,9 @@ export class CacheFeed {
         this.later(id, () => forgetTask(queries, id as TaskId))
         break
       default:
+        if (topic === 'asks') {
+          this.later(topic, () => void queries.invalidateQueries({ queryKey: asksKey }))
+        }
         if (topic === 'repos') {
           this.later(topic, () => void queries.invalidateQueries({ queryKey: reposKey }))
         }

@@ -1,3 +1,4 @@
+import { limitOf } from '@/domain/limit'
 import {
   type Approval,
   type Approved,
@@ -56,6 +57,7 @@ function toStage(wire: Wire['Stage']): Stage {
     exitCode: wire.exit_code,
     requests: wire.requests,
     tokens: wire.tokens,
+    cost: wire.cost_nano,
     started: when(wire.started_at),
     ended: when(wire.ended_at),
   }
@@ -110,6 +112,10 @@ export function toTask(wire: Wire['Task']): Task {
     files: wire.files,
     ci: oneOf(ciStates, wire.ci, 'error'),
     tokens: wire.tokens,
+    cost: wire.cost_nano,
+    reach: wire.reach ?? [],
+    budget: limitOf(wire.budget),
+    runBudget: limitOf(wire.run_budget),
     version: wire.version,
     created: at(wire.created_at),
     updated: at(wire.updated_at),

@@ -9,6 +9,9 @@ const Palette = lazy(loadPalette)
 const Shortcuts = lazy(() =>
   withWords(import('@/features/palette/Shortcuts')).then((m) => ({ default: m.Shortcuts })),
 )
+const AsksDialog = lazy(() =>
+  withWords(import('@/features/asks/AsksDialog')).then((m) => ({ default: m.AsksDialog })),
+)
 const TaskDialog = lazy(() =>
   withWords(import('@/features/board/TaskDialog')).then((m) => ({ default: m.TaskDialog })),
 )
@@ -32,6 +35,8 @@ export function Dialogs() {
         return null
       case 'palette':
         return <Palette onClose={close} />
+      case 'asks':
+        return <AsksDialog onClose={close} />
       case 'shortcuts':
         return <Shortcuts onClose={close} />
       case 'provider':

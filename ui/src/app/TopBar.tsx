@@ -7,6 +7,7 @@ import { Menu, MenuItem } from '@/components/Menu'
 import { type Language, languages } from '@/i18n'
 import { useDialogs } from '@/store/dialogs'
 import { useWindow } from '@/store/window'
+import { AsksBell } from './AsksBell'
 
 const link =
   'flex h-7 items-center gap-1.5 rounded-md px-2.5 text-base text-t2 hover:bg-hover data-[status=active]:bg-hover data-[status=active]:font-medium data-[status=active]:text-t1'
@@ -53,6 +54,7 @@ export function TopBar() {
         {t('common.search')}
         <kbd className="font-mono text-xs">Ctrl K</kbd>
       </Button>
+      <AsksBell />
       <LanguageMenu />
       <ThemeMenu />
     </header>

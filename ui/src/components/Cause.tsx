@@ -1,12 +1,33 @@
+import type { TFunction } from 'i18next'
 import { useTranslation } from 'react-i18next'
-import { causeKey } from '@/domain/cause'
+import { causeKey, type HostCause, hostCause } from '@/domain/cause'
 import type { Task } from '@/domain/model'
+import { operationText } from './operationText'
 import { Safe } from './Safe'
 
 /** Why a task stands where it stands. Text of the host is shown as text. */
 export function Cause({ task }: { task: Task }) {
   const { t } = useTranslation()
   const key = causeKey(task)
-  if (key === undefined) return <Safe text={task.cause} />
-  return <Safe text={t(`cause.${key}`, { target: task.target })} />
+  if (key !== undefined) return <Safe text={t(`cause.${key}`, { target: task.target })} />
+  const known = hostCause(task.cause)
+  return <Safe text={known === null ? task.cause : hostText(t, known)} />
+}
+
+function hostText(t: TFunction, cause: HostCause): string {
+  switch (cause.kind) {
+    case 'ask': {
+      const what = cause.operations.map((name) => operationText(t, name)).join(t('cause.comma'))
+      const one = t('cause.ask', { what, upstream: cause.upstream })
+      return cause.more === 0 ? one : `${one} ${t('rail.more', { n: cause.more })}`
+    }
+    case 'budget':
+      return t(`cause.budget.${cause.of}`)
+    case 'providerBudget':
+      return t('cause.budget.provider', { name: cause.provider })
+    case 'noPrice':
+      return t('cause.noPrice', { model: cause.model })
+    case 'stopped':
+      return t('cause.stopped')
+  }
 }

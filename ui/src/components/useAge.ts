@@ -16,3 +16,8 @@ export function useElapsed(from: Date | null, to: Date | null): string {
     from === null ? '' : elapsed(from, to ?? new Date()),
   )
 }
+
+/** The time until then; "0 s" once it is over. */
+export function useRemaining(until: Date): string {
+  return useSyncExternalStore(subscribeClock, () => elapsed(new Date(), until))
+}

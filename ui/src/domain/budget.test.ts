@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { fillOf, limitOf, noLimit, readLimit, textOf, wireLimit } from './budget'
-import { parseCount, parseUSD, usd, writeUSD } from './money'
+import { fillOf, readLimit, textOf } from './budget'
+import { limitOf, noLimit, wireLimit } from './limit'
+import { parseCount, parseUSD, writeUSD } from './money'
 import { blankPrice, isPriced, unpriced, withFigure } from './price'
+import { usd } from './usd'
 
 describe('an amount in USD', () => {
   it.each([

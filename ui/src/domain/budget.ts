@@ -1,12 +1,8 @@
+import type { Limit } from './limit'
 import { parseCount, parseUSD, writeUSD } from './money'
 
 /** Tokens and 1e-9 USD, spent or reserved. */
 type Amount = { tokens: number; cost: number }
-
-/** How much may be spent: null is no limit of that kind, 0 is nothing at all. */
-export type Limit = { tokens: number | null; cost: number | null }
-
-export const noLimit: Limit = { tokens: null, cost: null }
 
 export type BudgetScope = 'day' | 'provider' | 'run' | 'task'
 
@@ -59,21 +55,4 @@ export function readLimit(text: LimitText): LimitRead {
       usd: cost === null && text.usd.trim() !== '',
     },
   }
-}
-
-/**
- * The wire says 0 for no limit and a negative number for nothing at all, and
- * what is nothing in one kind is nothing in both.
- */
-export function wireLimit({ tokens, cost }: Limit): { tokens: number; cost_nano: number } {
-  if (tokens === 0 || cost === 0) return { tokens: -1, cost_nano: -1 }
-  return { tokens: tokens ?? 0, cost_nano: cost ?? 0 }
-}
-
-export function limitOf(
-  wire: { tokens?: number | undefined; cost_nano?: number | undefined } | undefined | null,
-): Limit {
-  const read = (value: number | undefined) =>
-    value === undefined || value === 0 ? null : Math.max(0, value)
-  return { tokens: read(wire?.tokens), cost: read(wire?.cost_nano) }
 }

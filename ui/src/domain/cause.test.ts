@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { causeKey } from './cause'
+import { causeKey, hostCause, remedyOf } from './cause'
 
 describe('the cause of a task', () => {
   it.each([
@@ -26,5 +26,51 @@ describe('the cause of a task', () => {
     ['running', 'none'],
   ] as const)('%s with CI %s is told in the words of the host', (status, ci) => {
     expect(causeKey({ status, ci })).toBeUndefined()
+  })
+})
+
+describe('the host’s own sentence', () => {
+  it.each([
+    [
+      'the agent wants to github.create-branch, git.push at hub; allow or refuse',
+      { kind: 'ask', operations: ['github.create-branch', 'git.push'], upstream: 'hub', more: 0 },
+      null,
+    ],
+    [
+      'the agent wants to anthropic.inference at demo; allow or refuse (2 more wait)',
+      { kind: 'ask', operations: ['anthropic.inference'], upstream: 'demo', more: 2 },
+      null,
+    ],
+    [
+      'the budget of the task does not suffice for another call: raise it in the task’s details',
+      { kind: 'budget', of: 'task' },
+      'task',
+    ],
+    [
+      'the budget of the day does not suffice for another call: raise it in Settings',
+      { kind: 'budget', of: 'day' },
+      'budgets',
+    ],
+    [
+      'the budget of own for today does not suffice for another call: raise it in Settings',
+      { kind: 'providerBudget', provider: 'own' },
+      'budgets',
+    ],
+    [
+      'a budget does not suffice for another call: `moeca task budget 1`',
+      { kind: 'budget', of: 'some' },
+      'task',
+    ],
+    [
+      'a budget in USD applies and the model m-1 has no price: set one with',
+      { kind: 'noPrice', model: 'm-1' },
+      'prices',
+    ],
+    ['stopped by you', { kind: 'stopped' }, null],
+    ['the agent wants to do evil', null, null],
+    ['ended: the budget of the task does not suffice for another call: x', null, null],
+  ] as const)('%s', (text, cause, remedy) => {
+    expect(hostCause(text)).toEqual(cause)
+    expect(remedyOf(hostCause(text))).toBe(remedy)
   })
 })

@@ -37,3 +37,53 @@ export function causeKey(
       return undefined
   }
 }
+
+/** What the host's own sentence says, where the interface can say it in every language. */
+export type HostCause =
+  | { kind: 'ask'; operations: string[]; upstream: string; more: number }
+  | { kind: 'budget'; of: 'task' | 'run' | 'day' | 'session' | 'some' }
+  | { kind: 'providerBudget'; provider: string }
+  | { kind: 'noPrice'; model: string }
+  | { kind: 'stopped' }
+
+const ask = /^the agent wants to (.+) at (\S+); allow or refuse(?: \((\d+) more wait\))?$/
+const budget = /^the budget of the (task|run|day|session) does not suffice for another call: /
+const ofProvider = /^the budget of (\S+) for today does not suffice for another call: /
+const noPrice = /^a budget in USD applies and the model (\S+) has no price: /
+
+/** Null where the sentence is not known: then it is shown as it is. */
+export function hostCause(text: string): HostCause | null {
+  const held = ask.exec(text)
+  if (held !== null) {
+    const [, operations = '', upstream = '', more = '0'] = held
+    return { kind: 'ask', operations: operations.split(', '), upstream, more: Number(more) }
+  }
+  const of = budget.exec(text)?.[1]
+  if (of === 'task' || of === 'run' || of === 'day' || of === 'session') {
+    return { kind: 'budget', of }
+  }
+  const provider = ofProvider.exec(text)?.[1]
+  if (provider !== undefined) return { kind: 'providerBudget', provider }
+  if (text.startsWith('a budget does not suffice for another call: ')) {
+    return { kind: 'budget', of: 'some' }
+  }
+  const model = noPrice.exec(text)?.[1]
+  if (model !== undefined) return { kind: 'noPrice', model }
+  return text === 'stopped by you' ? { kind: 'stopped' } : null
+}
+
+/** Where a person lifts what ended a run; null: it was no budget. */
+export function remedyOf(cause: HostCause | null): 'task' | 'budgets' | 'prices' | null {
+  switch (cause?.kind) {
+    case 'budget':
+      return cause.of === 'day' ? 'budgets' : 'task'
+    case 'providerBudget':
+      return 'budgets'
+    case 'noPrice':
+      return 'prices'
+    case 'ask':
+    case 'stopped':
+    case undefined:
+      return null
+  }
+}

@@ -48,8 +48,9 @@ export function statusTone(status: Status): Tone {
   }
 }
 
+/** A run is under way; one that waits for an answer is held, not over. */
 export function isLive(status: Status): boolean {
-  return columnOf(status) === 'working'
+  return columnOf(status) === 'working' || status === 'waiting'
 }
 
 /** Newest first within a column; equal times fall back to the id. */

@@ -65,6 +65,13 @@ describe('dragging performs an action or is refused with its reason', () => {
   })
 })
 
+it('a run that waits for an answer can be stopped, and not started again', () => {
+  const task = makeTask({ status: 'waiting' })
+  expect(allowed(task, 'stop')).toEqual({ ok: true })
+  expect(allowed(task, 'run')).toEqual({ ok: false, why: 'already_running' })
+  expect(allowed(task, 'delete')).toEqual({ ok: false, why: 'stop_first' })
+})
+
 it('a task without a gate cannot run one', () => {
   const task = makeTask({ status: 'reviewing', ci: 'none' }, { base: 'a', head: 'b' })
   expect(allowed(task, 'ci')).toEqual({ ok: false, why: 'no_gate' })

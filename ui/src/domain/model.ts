@@ -1,6 +1,8 @@
 // The words of the interface. The api layer parses what the host sends into
 // these types; nothing below it sees a wire shape.
 
+import type { Limit } from './limit'
+
 declare const brand: unique symbol
 type Id<Name extends string> = string & { readonly [brand]: Name }
 
@@ -64,6 +66,7 @@ export type Stage = {
   exitCode: number
   requests: number
   tokens: number
+  cost: number
   started: Date | null
   ended: Date | null
 }
@@ -114,6 +117,13 @@ export type Task = {
   files: number
   ci: CIState
   tokens: number
+  /** 1e-9 USD; what has no price counts nothing. */
+  cost: number
+  /** Providers beside the model that its agents may reach. */
+  reach: string[]
+  /** Bounds of all its runs together, and of each of them. */
+  budget: Limit
+  runBudget: Limit
   version: number
   created: Date
   updated: Date

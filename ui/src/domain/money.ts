@@ -16,16 +16,6 @@ export function writeUSD(nano: number): string {
   return `${digits.slice(0, -9)}.${digits.slice(-9)}`.replace(/\.?0+$/, '')
 }
 
-/** For a reader, to the hundredth of a cent; rounded up, so that nothing looks free. */
-export function usd(nano: number, language: string): string {
-  return new Intl.NumberFormat(language, {
-    style: 'currency',
-    currency: 'USD',
-    minimumFractionDigits: 2,
-    maximumFractionDigits: 4,
-  }).format(Math.ceil(nano / 100_000) / 10_000)
-}
-
 /** A whole number as people write it: separators are left out, k and M count. */
 export function parseCount(text: string): number | null {
   const found = /^([0-9]{1,3}(?:[ ,_’']?[0-9]{3})*|[0-9]+)(?:\.([0-9]{1,3}))?\s*([kKmM]?)$/.exec(

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { operationWord } from './operation'
 import {
   effectOf,
   effects,
@@ -6,7 +7,6 @@ import {
   impactOf,
   isOther,
   type Operation,
-  operationWord,
   type Policy,
   type Shipped,
   withEffect,

@@ -1,7 +1,15 @@
 import type { Messages } from './later'
 
 export const zh: Messages = {
-  nav: { delivery: '交付', audit: '审计', settings: '设置', main: '主导航', skip: '跳到正文' },
+  nav: {
+    delivery: '交付',
+    audit: '审计',
+    settings: '设置',
+    main: '主导航',
+    skip: '跳到正文',
+    asks_one: '{{n}} 个请求在等你',
+    asks_other: '{{n}} 个请求在等你',
+  },
   common: {
     cancel: '取消',
     close: '关闭',
@@ -209,6 +217,18 @@ export const zh: Messages = {
     ciDrift: 'CI 关卡已通过，但改动涉及关卡所依赖的文件',
     ciStale: 'CI 关卡运行之后有变化，请重新运行',
     approved: '已批准，可以合并',
+    comma: '、',
+    ask: '代理请求在 {{upstream}}：{{what}}；请允许或拒绝',
+    budget: {
+      task: '任务的预算不足以再次调用',
+      run: '运行的预算不足以再次调用',
+      day: '当日预算不足以再次调用；UTC 零点开始新的一天',
+      session: '会话的预算不足以再次调用；请重新运行或拆分任务',
+      some: '某项预算不足以再次调用',
+      provider: '{{name}} 今天的预算不足以再次调用',
+    },
+    noPrice: '存在美元上限，但模型 {{model}} 没有价格',
+    stopped: '由你停止',
   },
   first: {
     title: '先添加一个仓库',
@@ -292,6 +312,7 @@ export const zh: Messages = {
     merge: '合并已批准的结果',
     resolve: '在目标分支上解决冲突',
     retry: '再次运行',
+    answer: '答复请求',
   },
   tab: { diff: '差异', log: '日志', ci: 'CI', review: '评审' },
   diff: {
@@ -758,5 +779,31 @@ export const zh: Messages = {
     action: '通过指明动作的链接执行操作',
     inference: '调用模型',
     count: '统计令牌',
+  },
+  ask: {
+    title: '等你答复的请求',
+    none: '没有等待答复的请求',
+    noneHelp:
+      '当提供方策略中的规则为“先问我”时，请求会在此等待。可在 设置 → 提供方 → 策略 中设定。',
+    agent: '代理请求在 {{upstream}}：{{what}}',
+    program: '程序请求在 {{upstream}}：{{what}}',
+    unnamed: '持有会话令牌的程序',
+    request: '请求',
+    operation: '操作',
+    refs: '分支',
+    rule: '要求询问的规则',
+    body: '将要发送的内容，{{size}}',
+    noText: '不是文本。',
+    timeLeft: '剩余 {{time}}',
+    timeWhy: '尚未发送任何内容。若无答复，到时将被拒绝。',
+    allow: '允许',
+    refuse: '拒绝',
+    once: '无论选哪个，都只对这一个请求有效。',
+    allowed: '已允许。请求已继续。',
+    refused: '已拒绝。什么都没有发送，并已告知代理。',
+    over: '已无法再答复。',
+    row: '审计行 {{seq}}',
+    allowedToast: '已允许：{{what}}',
+    refusedToast: '已拒绝：{{what}}',
   },
 }

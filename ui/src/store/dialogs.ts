@@ -4,6 +4,7 @@ import type { RepoId, TaskId } from '@/domain/model'
 type Open =
   | { kind: 'none' }
   | { kind: 'palette' }
+  | { kind: 'asks' }
   | { kind: 'shortcuts' }
   | { kind: 'task'; repo: RepoId | null }
   | { kind: 'repo'; repo: RepoId | null }

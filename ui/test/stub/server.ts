@@ -145,6 +145,14 @@ function routesOf(state: State): [string, RegExp, Handler][] {
     ['GET', /^\/api\/audit\/(\d+)$/, ([seq]) => state.audit[Number(seq) - 1]],
     ['GET', /^\/api\/audit\/(\d+)\/bodies$/, bodies],
     ['POST', /^\/api\/audit\/verify$/, () => verify(state)],
+    ['GET', /^\/api\/asks$/, () => state.asks],
+    ['POST', /^\/api\/asks\/([^/]+)$/, ([id], body) => state.answerAsk(id ?? '', body as never)],
+    ['GET', /^\/api\/providers\/([^/]+)\/policy$/, ([name]) => state.policyOf(name ?? '')],
+    [
+      'PATCH',
+      /^\/api\/providers\/([^/]+)\/policy$/,
+      ([name], body) => state.setPolicy(name ?? '', body as never),
+    ],
     ['GET', /^\/api\/budgets$/, () => state.budgets],
     ['PUT', /^\/api\/budgets$/, (_p, body) => state.setBudget(body as never)],
     ['GET', /^\/api\/prices$/, () => ({ prices: state.prices })],
@@ -310,6 +318,8 @@ function auditPage(state: State, query: URLSearchParams): Wire['AuditPage'] {
     items,
     next: last > 1 && items.length < rows.length ? last : 0,
     total: state.audit.length,
+    count: rows.length,
+    indexed: state.audit.length,
   }
 }
 

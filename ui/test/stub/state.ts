@@ -16,6 +16,8 @@ export class State {
   ci = new Map<string, Wire['CI']>()
   approvals = new Map<string, Wire['Approval']>()
   providers: Wire['Provider'][] = [provider('demo', true), provider('anthropic', false)]
+  asks: Wire['Ask'][] = []
+  policies = new Map<string, Wire['Policy']>()
   budgets: Wire['BudgetState'][] = [budget('day', ''), budget('provider', 'anthropic')]
   prices: Wire['Price'][] = [
     {
@@ -58,12 +60,58 @@ export class State {
       duration_us: 0,
       tokens_in: 0,
       tokens_out: 0,
+      cost_nano: 0,
       scripted: false,
       has_body: false,
       partial: false,
       ...over,
     })
     return seq
+  }
+
+  policyOf(name: string): Wire['ProviderPolicy'] {
+    return { policy: this.policies.get(name) ?? {}, shipped: shipped() }
+  }
+
+  setPolicy(name: string, patch: Wire['PolicyPatch']): Wire['ProviderPolicy'] {
+    this.policies.set(name, { ...this.policies.get(name), ...patch })
+    return this.policyOf(name)
+  }
+
+  /** A request of a task that waits, as a rule of a policy makes it. */
+  ask(task: Wire['Task']): Wire['Ask'] {
+    const one: Wire['Ask'] = {
+      id: `k${this.asks.length + 1}`,
+      session: 'sess1',
+      task: task.id,
+      agent: 'solo',
+      upstream: 'hub',
+      method: 'POST',
+      target: 'https://api.github.com/repos/owner/name/git/refs',
+      operations: ['github.create-branch'],
+      refs: ['refs/heads/moeca/\u202egnp.exe'],
+      body: '{"ref":"refs/heads/moeca/x"}',
+      body_bytes: 28,
+      rule: { operation: 'github.create-branch' },
+      asked_at: new Date().toISOString(),
+      expires_at: new Date(Date.now() + 600_000).toISOString(),
+    }
+    this.asks.push(one)
+    const cause = `the agent wants to ${one.operations?.join(', ')} at hub; allow or refuse`
+    this.touch(task, { status: 'waiting', column: 'needs_you', cause, next_action: 'answer' })
+    this.emit('asks', 'ask.opened', one.id)
+    return one
+  }
+
+  answerAsk(id: string, { allow }: { allow: boolean }): Wire['AskAnswered'] {
+    const one = this.asks.find((ask) => ask.id === id)
+    this.asks = this.asks.filter((ask) => ask.id !== id)
+    const task = this.tasks.find((found) => found.id === one?.task)
+    if (task !== undefined) {
+      this.touch(task, { status: 'running', column: 'working', cause: '', next_action: '' })
+    }
+    this.emit('asks', 'ask.ended', id)
+    return { id, allow, seq: this.row({ kind: 'admin', actor: 'person', subject: id }) }
   }
 
   setBudget({ scope, id = '', budget: limit }: Wire['BudgetPut']): Wire['BudgetState'][] {
@@ -123,6 +171,21 @@ export class State {
       log_head: this.audit.at(-1)?.hash ?? '',
       truncated: [],
     }
+  }
+}
+
+function shipped(): Wire['Shipped'] {
+  return {
+    kind: 'github',
+    operations: [
+      { name: 'github.read', read: true, permitted: true, routes: ['GET /repos/*/*/**'] },
+      { name: 'github.create-branch', read: false, permitted: true, routes: ['POST /x'] },
+      { name: 'github.review', read: false, permitted: false, routes: ['POST /y'] },
+      { name: 'github.of-tomorrow', read: false, permitted: false, routes: [] },
+    ],
+    never: [{ what: 'merging a pull request', why: 'merging is for a person' }],
+    branch_prefixes: ['moeca/'],
+    protected_refs: ['main', 'master', 'develop'],
   }
 }
 

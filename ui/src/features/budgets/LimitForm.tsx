@@ -2,7 +2,8 @@ import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { Button } from '@/components/Button'
 import { ErrorNote } from '@/components/State'
-import { type Limit, readLimit, textOf } from '@/domain/budget'
+import { readLimit, textOf } from '@/domain/budget'
+import type { Limit } from '@/domain/limit'
 import { LimitFields } from './LimitFields'
 
 type Props = {

@@ -2,8 +2,8 @@ import { useTranslation } from 'react-i18next'
 import { cn } from '@/components/cn'
 import { Measured } from '@/components/Mark'
 import { fillOf, type Level } from '@/domain/budget'
-import { usd } from '@/domain/money'
 import { count } from '@/domain/time'
+import { usd } from '@/domain/usd'
 
 type Unit = 'tokens' | 'usd'
 

@@ -1,8 +1,8 @@
 import { ArrowRight, LockOpen, ShieldCheck } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
+import { operationText } from '@/components/operationText'
 import { Safe } from '@/components/Safe'
 import { type Impact as ImpactOf, opens } from '@/domain/policy'
-import { operationText } from './words'
 
 /** What the change does, before it is saved. */
 export function Impact({ impacts }: { impacts: ImpactOf[] }) {

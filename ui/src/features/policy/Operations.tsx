@@ -1,17 +1,17 @@
 import { useTranslation } from 'react-i18next'
 import { Chip } from '@/components/Chip'
+import { operationText } from '@/components/operationText'
+import { operationWord } from '@/domain/operation'
 import {
   type Effect,
   effectOf,
   effects,
   type Operation,
-  operationWord,
   type Policy,
   type Shipped,
   withEffect,
 } from '@/domain/policy'
 import { EffectRadio } from './EffectRadio'
-import { operationText } from './words'
 
 type Props = { shipped: Shipped; policy: Policy; onChange(policy: Policy): void }
 

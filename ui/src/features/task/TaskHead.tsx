@@ -129,7 +129,7 @@ function Strip({ task }: { task: Task }) {
   )
 }
 
-const steps = ['run', 'review', 'ci', 'approve', 'merge', 'resolve', 'retry'] as const
+const steps = ['run', 'review', 'ci', 'approve', 'merge', 'resolve', 'retry', 'answer'] as const
 
 /** Why it stands where it stands, and what comes next. */
 function Why({ task }: { task: Task }) {

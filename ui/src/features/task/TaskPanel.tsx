@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next'
 import { SkeletonLines } from '@/components/State'
 import { hasResult } from '@/domain/actions'
 import type { Task } from '@/domain/model'
+import { TaskAsks } from '@/features/asks/TaskAsks'
 import { Brief } from './Brief'
 import { TaskHead } from './TaskHead'
 import { type Tab, tabs } from './tabs'
@@ -38,6 +39,7 @@ export function TaskPanel({ task, tab, onTab, wide, onWide, onClose }: Props) {
         onClose={onClose}
         more={compact ? { open, toggle: () => setOpen(!open) } : null}
       />
+      <TaskAsks task={task.id} />
       <Tabs.Root
         value={tab}
         onValueChange={(value) => {
