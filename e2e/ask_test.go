@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -89,7 +90,7 @@ func TestAgentAsksAPerson(t *testing.T) {
 
 	// Refused: the run ends, and who follows it was told what it waited for.
 	follow := command(t, dir, "task", "run", task.ID)
-	var told bytes.Buffer
+	var told words
 	follow.Stderr = &told
 	if err := follow.Start(); err != nil {
 		t.Fatal(err)
@@ -97,6 +98,9 @@ func TestAgentAsksAPerson(t *testing.T) {
 	refused := make(chan error, 1)
 	go func() { refused <- follow.Wait() }()
 	s.waits(task.ID)
+	eventually(t, time.Minute, "a word on the terminal", func() bool {
+		return strings.Contains(told.String(), "waiting for you: the agent wants to anthropic.inference")
+	})
 	eventually(t, time.Minute, "the end", func() bool {
 		for _, a := range s.asks() {
 			s.try("POST", "/api/asks/"+a.ID, map[string]bool{"allow": false})
@@ -104,7 +108,7 @@ func TestAgentAsksAPerson(t *testing.T) {
 		s.call("GET", "/api/tasks/"+task.ID, nil, &task)
 		return task.Status != board.StatusWaiting && finished(task.Attempt.Run.Status)
 	})
-	if err := <-refused; err == nil || task.Attempt.Run.Status != board.StatusFailed || !strings.Contains(told.String(), "waiting for you: the agent wants to anthropic.inference") {
+	if err := <-refused; err == nil || task.Attempt.Run.Status != board.StatusFailed {
 		t.Errorf("refused, and the run ended %s (%v):\n%s", task.Attempt.Run.Status, err, told.String())
 	}
 
@@ -121,6 +125,24 @@ func TestAgentAsksAPerson(t *testing.T) {
 		t.Errorf("an ask of a dead gateway was answered: %d", status)
 	}
 	mustVerify(t, s)
+}
+
+// words is what a command says while it is looked at.
+type words struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (w *words) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.Write(p)
+}
+
+func (w *words) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.String()
 }
 
 // waits returns the ask a task's run waits with, once the task shows it.
