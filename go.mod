@@ -23,6 +23,7 @@ require (
 	github.com/tidwall/gjson v1.20.3
 	github.com/zalando/go-keyring v0.2.8
 	go.uber.org/goleak v1.3.0
+	go.opentelemetry.io/proto/otlp v1.7.1
 	golang.org/x/crypto/x509roots/fallback v0.0.0-20261030153154-30a33513ff6d
 	golang.org/x/sync v0.25.0
 	golang.org/x/sys v0.50.0
