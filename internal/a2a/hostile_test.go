@@ -183,7 +183,7 @@ func TestHostileBodiesAreNoWorseThanTheirWeight(t *testing.T) {
 			runtime.ReadMemStats(&before)
 			Build([]Exchange{x})
 			runtime.ReadMemStats(&after)
-			if used := after.TotalAlloc - before.TotalAlloc; used > 160*n {
+			if used := after.TotalAlloc - before.TotalAlloc; used > 160*n+1024*maxPieces {
 				t.Errorf("%s, %s: %d MiB were allocated for %d bytes", d, name, used>>20, len(x.Request)+len(x.Response))
 			}
 			sound(t, []Exchange{x})
