@@ -313,6 +313,9 @@ func replaceFile(fsys FS, path string, data []byte) error {
 	return err
 }
 
+// Vkey is the verifier key of the log's checkpoints.
+func (l *Log) Vkey() string { return l.notary.signer.vkey }
+
 // Checkpoint signs and returns a checkpoint that covers every row that was
 // durable when it was called.
 func (l *Log) Checkpoint(ctx context.Context) (Checkpoint, error) {

@@ -47,6 +47,7 @@ type Options struct {
 	Sessions  *session.Table
 	Upstreams *upstream.Set
 	Policies  *policy.Set
+	Audit     Audit
 	TokenHash [sha256.Size]byte // of the admin bearer
 	Health    func() gatewayapi.Health
 	Logger    *slog.Logger
@@ -81,6 +82,7 @@ func New(o Options) http.Handler {
 	s.policyRoutes(mux)
 	s.budgetRoutes(mux)
 	s.askRoutes(mux)
+	s.auditRoutes(mux)
 	mux.HandleFunc("GET /v1/providers/{name}/repository", s.repository)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.answers.refuse(w, r, http.StatusNotFound, "no-endpoint", "there is no such endpoint")

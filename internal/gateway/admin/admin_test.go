@@ -56,6 +56,7 @@ type desk struct {
 	set      *upstream.Set
 	policies *policy.Set
 	sessions *session.Table
+	o        Options
 	h        http.Handler
 }
 
@@ -66,10 +67,11 @@ func newDesk(t *testing.T) *desk {
 	logger := slog.New(slog.DiscardHandler)
 	g := gateway.New(gateway.Options{Policies: d.policies, Log: d.log, Sessions: d.sessions, Upstreams: d.set, Guard: guard, SocketGID: -1})
 	t.Cleanup(func() { g.Close(context.Background()) })
-	d.h = New(Options{
+	d.o = Options{
 		Gateway: g, Log: d.log, Sessions: d.sessions, Upstreams: d.set, Policies: d.policies, TokenHash: sha256.Sum256([]byte("tok")), Logger: logger,
 		Health: func() gatewayapi.Health { return gatewayapi.Health{OK: true} },
-	})
+	}
+	d.h = New(d.o)
 	return d
 }
 

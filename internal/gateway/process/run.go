@@ -181,7 +181,7 @@ func (p *parts) serve(ctx context.Context, adminListener, appendListener net.Lis
 	}
 	host := newLease(p.config.LeaseSeconds)
 	adminServer := quiet(host.renewedBy(admin.New(admin.Options{
-		Gateway: p.gateway, Log: rows, Sessions: p.sessions, Upstreams: p.upstreams, Policies: p.policies, TokenHash: hash, Health: p.health, Logger: p.logger,
+		Gateway: p.gateway, Log: rows, Sessions: p.sessions, Upstreams: p.upstreams, Policies: p.policies, Audit: p.log, TokenHash: hash, Health: p.health, Logger: p.logger,
 	})))
 	appendServer := quiet(appender)
 	ctx, cancel := context.WithCancel(ctx)
