@@ -1314,9 +1314,9 @@ export interface components {
         };
         AuditPage: {
             /** Format: int64 */
-            count: number;
+            count?: number;
             /** Format: int64 */
-            indexed: number;
+            indexed?: number;
             items: components["schemas"]["AuditRow"][] | null;
             /** Format: int64 */
             next: number;
@@ -1375,7 +1375,7 @@ export interface components {
             /** Format: int64 */
             call?: number;
             /** Format: int64 */
-            cost_nano: number;
+            cost_nano?: number;
             detail?: string;
             /** Format: int64 */
             duration_us: number;
