@@ -17,6 +17,8 @@
 //	PUT    /v1/budgets                  BudgetPut → []BudgetState
 //	GET    /v1/prices                   Prices
 //	PATCH  /v1/prices                   PricePatch → Prices
+//	GET    /v1/checkpoint               Checkpoint
+//	POST   /v1/erase                    EraseRequest → Erased
 //
 // Append listener (another Unix socket, other credentials):
 //
