@@ -39,8 +39,10 @@ func (s *chatStream) chunk(doc gjson.Result, key string) {
 	if f := failureOf(doc); f != nil {
 		s.sofar.failure = f
 	}
+	place := int64(0)
 	s.each(doc.Get("choices"), func(c gjson.Result) {
-		index := c.Get("index").Int()
+		index := indexOf(c, place)
+		place++
 		m := s.at[index]
 		if m == nil {
 			m = s.d.newMessage()

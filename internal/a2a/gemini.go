@@ -166,15 +166,25 @@ func (s *geminiStream) event(doc gjson.Result) {
 		a.stop, a.declined, a.whole = reason, true, true
 	}
 	if list := doc.Get("candidates"); list.IsArray() {
+		place := int64(0)
 		list.ForEach(func(_, c gjson.Result) bool {
-			s.candidate(c)
+			s.candidate(indexOf(c, place), c)
+			place++
 			return true
 		})
 	}
 }
 
-func (s *geminiStream) candidate(v gjson.Result) {
-	index := v.Get("index").Int()
+// indexOf is the index of one of several answers: its place, where it does not
+// say, or what says it was cut.
+func indexOf(v gjson.Result, place int64) int64 {
+	if index := v.Get("index"); index.Exists() {
+		return index.Int()
+	}
+	return place
+}
+
+func (s *geminiStream) candidate(index int64, v gjson.Result) {
 	c := s.at[index]
 	if c == nil {
 		if !s.d.take() {
