@@ -34,7 +34,7 @@ func (Ref) Decide(_ context.Context, r *Request) Decision {
 			}
 		}
 		if op.Forced != "" {
-			return Deny(http.StatusForbidden, ReasonForced, "%s is refused: %s; push to a new branch such as %s, or let a person push", op.Name, op.Forced, policy.Heads+example(r.Policy.BranchPrefixes)+"change-2")
+			return Deny(http.StatusForbidden, ReasonForced, "%s is refused: %s; push to a new branch such as %s, merge the old commit into a new one (git merge --no-ff), or let a person push", op.Name, op.Forced, policy.Heads+example(r.Policy.BranchPrefixes)+"change-2")
 		}
 	}
 	return Allow()

@@ -58,7 +58,7 @@ func TestForced(t *testing.T) {
 		}
 	}
 	p := newPacker()
-	p.object(3, make([]byte, 64<<20))
+	p.put(3, 1<<44, nil, nil)
 	if got := forced(p.bytes(), []Update{{oidA, oidB, ref}}); got != ForcedTooLarge {
 		t.Errorf("a bomb: %q", got)
 	}
@@ -69,7 +69,7 @@ func TestForced(t *testing.T) {
 func TestForcedWalksLongHistories(t *testing.T) {
 	p := newPacker()
 	at, id, text := 0, oidA, ""
-	for i := range 20_000 {
+	for i := range 5_000 {
 		next := commitText(id)
 		if i%50 == 0 {
 			at, id = p.commit(next)

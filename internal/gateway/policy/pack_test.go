@@ -270,10 +270,10 @@ func TestBombsAreNotInflated(t *testing.T) {
 	text := commitText()
 	large := strings.Repeat("x", maxCommit-10)
 	for name, build := range map[string]func(p *packer){
-		"one file":                       func(p *packer) { p.object(3, make([]byte, 64<<20)) },
+		"one file":                       func(p *packer) { p.object(3, make([]byte, minInflated+1<<20)) },
 		"a file of an announced exabyte": func(p *packer) { p.put(3, 1<<44, nil, nil) },
 		"many files": func(p *packer) {
-			for range 40 {
+			for range 36 {
 				p.object(3, make([]byte, 1<<20))
 			}
 		},
