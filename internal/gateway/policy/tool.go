@@ -35,6 +35,8 @@ func parseTool(in Input) Operation {
 	switch {
 	case in.Kind == upstream.KindFetch && !isRead(in.Method):
 		op.Never = neverFetch
+	case in.Kind == upstream.KindTrello && !isRead(in.Method) && namesCredential(in):
+		op.Never = NeverCredential
 	case in.Kind == upstream.KindRAG && in.Method != http.MethodPost:
 		op.Name = "rag.other"
 	case isRead(in.Method) && namesAction(in):
