@@ -21,12 +21,7 @@ type askCmd struct {
 type askList struct{}
 
 // Run lists what waits.
-func (askList) Run(e *env) error {
-	c, done, err := e.connect()
-	if err != nil {
-		return err
-	}
-	defer done()
+func (askList) Run(e *env, c *client) error {
 	asks := []gatewayapi.Ask{}
 	if err := c.do(e.ctx, "GET", "/api/asks", nil, &asks); err != nil {
 		return err

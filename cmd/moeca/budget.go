@@ -18,12 +18,7 @@ type budgetCmd struct {
 type budgetList struct{}
 
 // Run lists budgets.
-func (budgetList) Run(e *env) error {
-	c, done, err := e.connect()
-	if err != nil {
-		return err
-	}
-	defer done()
+func (budgetList) Run(e *env, c *client) error {
 	var list []gatewayapi.BudgetState
 	if err := c.do(e.ctx, "GET", "/api/budgets", nil, &list); err != nil {
 		return err
@@ -111,12 +106,7 @@ type priceCmd struct {
 type priceList struct{}
 
 // Run lists prices.
-func (priceList) Run(e *env) error {
-	c, done, err := e.connect()
-	if err != nil {
-		return err
-	}
-	defer done()
+func (priceList) Run(e *env, c *client) error {
 	var p gatewayapi.Prices
 	if err := c.do(e.ctx, "GET", "/api/prices", nil, &p); err != nil {
 		return err

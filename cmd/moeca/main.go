@@ -115,7 +115,25 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		c.Data = defaultData()
 	}
 	e := &env{ctx: ctx, cli: &c, stdin: stdin, stdout: stdout, stderr: stderr}
-	return e.report(parsed.Run(e))
+	return e.report(e.execute(parsed))
+}
+
+// execute runs the command. One that takes a client gets one of the running
+// process, or of a process that is started for it and ended after it.
+func (e *env) execute(parsed *kong.Context) error {
+	end := func() {}
+	defer func() { end() }()
+	err := parsed.BindToProvider(func() (*client, error) {
+		c, done, err := e.connect()
+		if err == nil {
+			end = done
+		}
+		return c, err
+	})
+	if err != nil {
+		return err
+	}
+	return parsed.Run(e)
 }
 
 // report prints an error in the form the user asked for and picks the code.

@@ -24,12 +24,7 @@ type providerPolicy struct {
 }
 
 // Run shows the rules of a provider, after it has changed them where asked to.
-func (p *providerPolicy) Run(e *env) error {
-	c, done, err := e.connect()
-	if err != nil {
-		return err
-	}
-	defer done()
+func (p *providerPolicy) Run(e *env, c *client) error {
 	path := "/api/providers/" + url.PathEscape(p.Name) + "/policy"
 	var got hostapi.ProviderPolicy
 	if err := c.do(e.ctx, "GET", path, nil, &got); err != nil {

@@ -28,12 +28,7 @@ type providerCmd struct {
 type providerList struct{}
 
 // Run lists providers.
-func (providerList) Run(e *env) error {
-	c, done, err := e.connect()
-	if err != nil {
-		return err
-	}
-	defer done()
+func (providerList) Run(e *env, c *client) error {
 	var list []hostapi.Provider
 	if err := c.do(e.ctx, "GET", "/api/providers", nil, &list); err != nil {
 		return err
@@ -98,12 +93,7 @@ type providerAdd struct {
 }
 
 // Run adds or changes a provider.
-func (p *providerAdd) Run(e *env) error {
-	c, done, err := e.connect()
-	if err != nil {
-		return err
-	}
-	defer done()
+func (p *providerAdd) Run(e *env, c *client) error {
 	in := hostapi.ProviderInput{
 		Kind: p.Kind, BaseURL: p.BaseURL, Header: p.Header, Prefix: p.Prefix,
 		Scheme: p.Scheme, Region: p.Region, Service: p.Service, GitURL: p.GitURL, Local: p.Local,
@@ -170,11 +160,6 @@ type providerRemove struct {
 }
 
 // Run removes a provider.
-func (p *providerRemove) Run(e *env) error {
-	c, done, err := e.connect()
-	if err != nil {
-		return err
-	}
-	defer done()
+func (p *providerRemove) Run(e *env, c *client) error {
 	return c.asPerson(e.ctx, "DELETE", "/api/providers/"+url.PathEscape(p.Name), nil, nil)
 }

@@ -14,12 +14,7 @@ type providerTest struct {
 }
 
 // Run makes the call. A provider that does not work is exit code 1.
-func (p *providerTest) Run(e *env) error {
-	c, done, err := e.connect()
-	if err != nil {
-		return err
-	}
-	defer done()
+func (p *providerTest) Run(e *env, c *client) error {
 	var r hostapi.ProviderTest
 	if err := c.asPerson(e.ctx, "POST", "/api/providers/"+url.PathEscape(p.Name)+"/test", nil, &r); err != nil {
 		return err
@@ -42,12 +37,7 @@ type providerModels struct {
 }
 
 // Run prints one model to a line.
-func (p *providerModels) Run(e *env) error {
-	c, done, err := e.connect()
-	if err != nil {
-		return err
-	}
-	defer done()
+func (p *providerModels) Run(e *env, c *client) error {
 	var m hostapi.ProviderModels
 	if err := c.asPerson(e.ctx, "GET", "/api/providers/"+url.PathEscape(p.Name)+"/models", nil, &m); err != nil {
 		return err
@@ -66,12 +56,7 @@ type providerDetect struct {
 }
 
 // Run looks at the default ports of the common servers.
-func (p *providerDetect) Run(e *env) error {
-	c, done, err := e.connect()
-	if err != nil {
-		return err
-	}
-	defer done()
+func (p *providerDetect) Run(e *env, c *client) error {
 	found := []hostapi.LocalServer{}
 	if err := c.asPerson(e.ctx, "GET", "/api/local-servers", nil, &found); err != nil {
 		return err

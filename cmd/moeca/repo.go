@@ -78,12 +78,7 @@ func (a *repoAdd) Run(e *env) error {
 type repoList struct{}
 
 // Run lists repositories.
-func (repoList) Run(e *env) error {
-	c, done, err := e.connect()
-	if err != nil {
-		return err
-	}
-	defer done()
+func (repoList) Run(e *env, c *client) error {
 	var repos []board.Repo
 	if err := c.do(e.ctx, "GET", "/api/repos", nil, &repos); err != nil {
 		return err
@@ -112,12 +107,7 @@ type repoRemove struct {
 }
 
 // Run removes a repository.
-func (r *repoRemove) Run(e *env) error {
-	c, done, err := e.connect()
-	if err != nil {
-		return err
-	}
-	defer done()
+func (r *repoRemove) Run(e *env, c *client) error {
 	return c.asPerson(e.ctx, "DELETE", "/api/repos/"+url.PathEscape(r.Repo), nil, nil)
 }
 

@@ -41,12 +41,7 @@ type runLogs struct {
 }
 
 // Run prints a run's log.
-func (r *runLogs) Run(e *env) error {
-	c, done, err := e.connect()
-	if err != nil {
-		return err
-	}
-	defer done()
+func (r *runLogs) Run(e *env, c *client) error {
 	id, err := r.resolve(e, c)
 	if err != nil {
 		return err
@@ -75,12 +70,7 @@ func (e *env) showLine(l board.LogLine) { fmt.Fprintln(e.stdout, logText(l)) }
 type runStop struct{ runArg }
 
 // Run stops a run.
-func (r *runStop) Run(e *env) error {
-	c, done, err := e.connect()
-	if err != nil {
-		return err
-	}
-	defer done()
+func (r *runStop) Run(e *env, c *client) error {
 	id, err := r.resolve(e, c)
 	if err != nil {
 		return err

@@ -95,12 +95,7 @@ func (s *sessionCreate) Run(e *env) error {
 type sessionList struct{}
 
 // Run lists sessions.
-func (sessionList) Run(e *env) error {
-	c, done, err := e.connect()
-	if err != nil {
-		return err
-	}
-	defer done()
+func (sessionList) Run(e *env, c *client) error {
 	list := []hostapi.LiveSession{}
 	if err := c.do(e.ctx, "GET", "/api/sessions", nil, &list); err != nil {
 		return err
@@ -147,12 +142,7 @@ type sessionRevoke struct {
 }
 
 // Run ends a session.
-func (s *sessionRevoke) Run(e *env) error {
-	c, done, err := e.connect()
-	if err != nil {
-		return err
-	}
-	defer done()
+func (s *sessionRevoke) Run(e *env, c *client) error {
 	var ended hostapi.LiveSession
 	if err := c.asPerson(e.ctx, "DELETE", "/api/sessions/"+url.PathEscape(s.ID), nil, &ended); err != nil {
 		return err

@@ -94,12 +94,7 @@ type taskList struct {
 }
 
 // Run lists tasks.
-func (t *taskList) Run(e *env) error {
-	c, done, err := e.connect()
-	if err != nil {
-		return err
-	}
-	defer done()
+func (t *taskList) Run(e *env, c *client) error {
 	q := url.Values{"limit": {"500"}}
 	if t.Repo != "" {
 		q.Set("repo", t.Repo)
@@ -141,12 +136,7 @@ type taskView struct {
 }
 
 // Run shows a task; the review is there once there is something to review.
-func (t *taskShow) Run(e *env) error {
-	c, done, err := e.connect()
-	if err != nil {
-		return err
-	}
-	defer done()
+func (t *taskShow) Run(e *env, c *client) error {
 	var v taskView
 	if err := c.do(e.ctx, "GET", t.path(""), nil, &v.Task); err != nil {
 		return err
@@ -206,12 +196,7 @@ type taskRun struct {
 }
 
 // Run runs a task and, unless detached, follows it to its end.
-func (t *taskRun) Run(e *env) error {
-	c, done, err := e.connect()
-	if err != nil {
-		return err
-	}
-	defer done()
+func (t *taskRun) Run(e *env, c *client) error {
 	if t.Detach && c.own {
 		return fail(exitMissing, "not_running", "start one with `moeca serve`, or leave --detach away", "no moeca runs on this data directory, and a run ends with it")
 	}
@@ -220,6 +205,7 @@ func (t *taskRun) Run(e *env) error {
 		return err
 	}
 	if !t.Detach {
+		var err error
 		if run, err = e.follow(c, run.ID); err != nil {
 			return err
 		}
@@ -245,12 +231,7 @@ type taskDiff struct{ taskArg }
 
 // Run prints the diff for reading. It is not a patch to apply: names and text
 // are made safe for a terminal.
-func (t *taskDiff) Run(e *env) error {
-	c, done, err := e.connect()
-	if err != nil {
-		return err
-	}
-	defer done()
+func (t *taskDiff) Run(e *env, c *client) error {
 	var set diff.Set
 	if err := c.do(e.ctx, "GET", t.path("/diff"), nil, &set); err != nil {
 		return err
@@ -293,12 +274,7 @@ func (e *env) showFile(f diff.File) {
 type taskCI struct{ taskArg }
 
 // Run runs the gate and waits for its result.
-func (t *taskCI) Run(e *env) error {
-	c, done, err := e.connect()
-	if err != nil {
-		return err
-	}
-	defer done()
+func (t *taskCI) Run(e *env, c *client) error {
 	var ci board.CI
 	if err := c.do(e.ctx, "POST", t.path("/ci"), nil, &ci); err != nil {
 		return err
@@ -314,7 +290,9 @@ func (t *taskCI) Run(e *env) error {
 		ci = review.CI
 	}
 	if e.cli.JSON {
-		err = e.print(ci)
+		if err := e.print(ci); err != nil {
+			return err
+		}
 	} else {
 		fmt.Fprintf(e.stdout, "%s\nCI: %s", plainLines(ci.Log), ci.State)
 		if ci.Cause != "" {
@@ -322,10 +300,10 @@ func (t *taskCI) Run(e *env) error {
 		}
 		fmt.Fprintln(e.stdout)
 	}
-	if err == nil && ci.State != board.CIPassed && ci.State != board.CIPassedDrift {
+	if ci.State != board.CIPassed && ci.State != board.CIPassedDrift {
 		return notGood()
 	}
-	return err
+	return nil
 }
 
 type taskApprove struct {
@@ -334,12 +312,7 @@ type taskApprove struct {
 }
 
 // Run shows what would be bound, asks, and approves exactly that.
-func (t *taskApprove) Run(e *env) error {
-	c, done, err := e.connect()
-	if err != nil {
-		return err
-	}
-	defer done()
+func (t *taskApprove) Run(e *env, c *client) error {
 	var review board.Review
 	if err := c.do(e.ctx, "GET", t.path("/review"), nil, &review); err != nil {
 		return err
@@ -387,12 +360,7 @@ func (t *taskApprove) paths(e *env, c *client) ([]string, error) {
 type taskMerge struct{ taskArg }
 
 // Run lands what was approved.
-func (t *taskMerge) Run(e *env) error {
-	c, done, err := e.connect()
-	if err != nil {
-		return err
-	}
-	defer done()
+func (t *taskMerge) Run(e *env, c *client) error {
 	var review board.Review
 	if err := c.do(e.ctx, "GET", t.path("/review"), nil, &review); err != nil {
 		return err
@@ -425,12 +393,7 @@ func (e *env) showReviewTo(w io.Writer, r board.Review) {
 type taskDelete struct{ taskArg }
 
 // Run deletes a task; its commits stay reachable where they were merged.
-func (t *taskDelete) Run(e *env) error {
-	c, done, err := e.connect()
-	if err != nil {
-		return err
-	}
-	defer done()
+func (t *taskDelete) Run(e *env, c *client) error {
 	if err := c.do(e.ctx, "DELETE", t.path(""), nil, nil); err != nil {
 		return err
 	}
@@ -444,12 +407,7 @@ func (t *taskDelete) Run(e *env) error {
 type taskCancel struct{ taskArg }
 
 // Run cancels a task.
-func (t *taskCancel) Run(e *env) error {
-	c, done, err := e.connect()
-	if err != nil {
-		return err
-	}
-	defer done()
+func (t *taskCancel) Run(e *env, c *client) error {
 	var task board.Task
 	if err := c.do(e.ctx, "POST", t.path("/cancel"), nil, &task); err != nil {
 		return err

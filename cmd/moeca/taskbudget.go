@@ -30,17 +30,13 @@ type taskBudget struct {
 }
 
 // Run changes the limits that are given and shows what is set.
-func (t *taskBudget) Run(e *env) error {
-	c, done, err := e.connect()
-	if err != nil {
-		return err
-	}
-	defer done()
+func (t *taskBudget) Run(e *env, c *client) error {
 	var task board.Task
 	if err := c.do(e.ctx, "GET", t.path(""), nil, &task); err != nil {
 		return err
 	}
 	patch := board.TaskPatch{Version: task.Version}
+	var err error
 	if patch.Budget, patch.RunBudget, err = t.limits(task); err != nil {
 		return err
 	}
