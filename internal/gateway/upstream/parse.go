@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
-	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -267,46 +266,3 @@ func DialAddress(u *url.URL) string {
 	}
 	return u.Host + ":80"
 }
-
-// CanonicalPath returns an escaped path as it will be sent, or refuses it. What
-// is refused could be read in two ways: escapes of characters that need none
-// or that a second reader might take for a separator, dot segments, doubled or
-// backward slashes, parameters after ";", controls and bytes beyond ASCII.
-func CanonicalPath(escaped string) (string, error) {
-	if escaped == "" {
-		return "", nil
-	}
-	if escaped[0] != '/' {
-		return "", errors.New("path does not begin with a slash")
-	}
-	for i := 0; i < len(escaped); i++ {
-		c := escaped[i]
-		switch {
-		case c <= ' ' || c > '~':
-			return "", errors.New("path holds a control, a blank or a byte beyond ASCII")
-		case c == '\\' || c == ';' || c == '#' || c == '?' || c == '"' || c == '<' || c == '>' || c == '^' || c == '`' || c == '{' || c == '}' || c == '|':
-			return "", fmt.Errorf("path holds %q", c)
-		case c != '%':
-			continue
-		case i+2 >= len(escaped):
-			return "", errors.New("path ends inside an escape")
-		}
-		n, err := strconv.ParseUint(escaped[i+1:i+3], 16, 8)
-		if err != nil || !mayEscape(byte(n)) {
-			return "", fmt.Errorf("path holds the escape %q", escaped[i:i+3])
-		}
-		i += 2
-	}
-	decoded, err := url.PathUnescape(escaped)
-	if err != nil {
-		return "", err
-	}
-	if clean := path.Clean(decoded); strings.Contains(decoded, "//") || (clean != decoded && clean+"/" != decoded) {
-		return "", errors.New("path holds an empty or a dot segment")
-	}
-	return decoded, nil
-}
-
-// mayEscape: a blank and bytes of UTF-8 beyond ASCII need an escape and mean
-// nothing but themselves. Everything else is written as it is or not at all.
-func mayEscape(c byte) bool { return c == ' ' || c >= 0x80 }
