@@ -3,6 +3,7 @@ package auditindex
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
@@ -66,6 +67,11 @@ func (x *Index) step(ctx context.Context) (more bool, err error) {
 	}
 	state := x.State()
 	b, err := x.gather(ctx, state.Head+1, state.Last)
+	if err == nil {
+		for _, r := range b.rows {
+			err = errors.Join(err, x.purgeErased(ctx, r))
+		}
+	}
 	if err == nil {
 		err = x.write(ctx, b)
 	}

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"sync"
+	"sync/atomic"
 
 	"moeca/internal/audit"
 	"moeca/internal/sqlite"
@@ -37,7 +38,8 @@ type Index struct {
 	path string
 	log  Log
 
-	apply sync.Mutex // held by the one that applies rows or replaces the database
+	purges atomic.Int64
+	apply  sync.Mutex // held by the one that applies rows or replaces the database
 
 	mu    sync.RWMutex // guards the following; held for reading while db is used
 	db    *sqlite.DB

@@ -3,83 +3,133 @@ package auditindex
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"moeca/internal/audit"
 )
 
-// Purge makes the text of these rows' calls again from the log, so that nothing
-// of a content remains that was erased there. What was is overwritten, in the
-// index and in its journal, when Purge returns. Rows that are not indexed are
-// left out: Sync finds their contents erased.
-func (x *Index) Purge(ctx context.Context, seqs ...int64) error {
-	x.apply.Lock()
-	defer x.apply.Unlock()
-	calls := map[int64]bool{}
-	for _, seq := range seqs {
-		var call int64
-		err := x.read(ctx, func(tx *sql.Tx) error {
-			return tx.QueryRowContext(ctx, `SELECT call FROM row WHERE seq = ?`, seq).Scan(&call)
-		})
-		if err != nil && !errors.Is(err, sql.ErrNoRows) {
-			return fmt.Errorf("audit index: purge row %d: %w", seq, err)
-		}
-		if err == nil {
-			calls[call] = true
-		}
-	}
-	for call := range calls {
-		if err := x.again(ctx, call); err != nil {
-			return fmt.Errorf("audit index: purge call %d: %w", call, err)
-		}
-	}
-	if len(calls) == 0 {
+// erased is the subject of the row of the log that says that contents were
+// erased; its Ref is the row that says whose (audit.Log.Erase).
+const erased = "erased"
+
+// purgeErased purges what a row says was erased. It comes before the row itself
+// is indexed, so that a crash in between leaves it to be done again.
+func (x *Index) purgeErased(ctx context.Context, r audit.Record) error {
+	if r.Kind != audit.KindSystem || r.Subject != erased {
 		return nil
 	}
-	// Until its parts are merged, an index of words keeps what was deleted.
-	if err := x.change(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO words (words) VALUES ('optimize')`)
+	what, _, err := x.log.At(r.Ref)
+	if err != nil {
 		return err
-	}); err != nil {
-		return fmt.Errorf("audit index: purge: %w", err)
 	}
-	return x.reopen(ctx)
-}
-
-// again makes the text of a call from what the log holds of it now.
-func (x *Index) again(ctx context.Context, call int64) error {
-	var rows []int64
-	if err := x.read(ctx, func(tx *sql.Tx) error {
-		found, err := tx.QueryContext(ctx, `SELECT seq FROM call WHERE seq = ?1 UNION SELECT outcome FROM call WHERE seq = ?1 AND outcome > 0
-			UNION SELECT seq FROM row WHERE seq = ?1 ORDER BY 1`, call)
+	var e audit.Erasure
+	if err := json.Unmarshal(what.Detail, &e); err != nil {
+		return fmt.Errorf("row %d does not say what was erased: %w", r.Ref, err)
+	}
+	c := &condition{}
+	c.add("seq < ?", r.Ref)
+	switch {
+	case e.Select.Run != "":
+		c.equal("run", e.Select.Run)
+	case e.Select.Task != "":
+		c.equal("task", e.Select.Task)
+	case e.Select.Before != nil:
+		c.add("at < ?", e.Select.Before.UnixNano())
+	default:
+		rows, err := json.Marshal(e.Select.Rows)
 		if err != nil {
 			return err
 		}
-		return each(found, func() error {
-			var seq int64
-			err := found.Scan(&seq)
-			rows = append(rows, seq)
-			return err
-		})
-	}); err != nil {
-		return err
+		c.add("seq IN (SELECT value FROM json_each(?))", string(rows))
 	}
-	text := ""
-	for _, seq := range rows {
-		r, _, err := x.log.At(seq)
+	return x.purge(ctx, c)
+}
+
+// purge makes the texts of the calls of rows again from the log, so that nothing
+// of a content remains that was erased there. What was is overwritten, in the
+// index and in its journal, when purge returns.
+func (x *Index) purge(ctx context.Context, c *condition) error {
+	var calls []int64
+	err := x.read(ctx, func(tx *sql.Tx) error {
+		rows, err := tx.QueryContext(ctx, "SELECT DISTINCT call FROM row WHERE "+c.String(), c.args...)
 		if err != nil {
 			return err
+		}
+		return each(rows, func() error {
+			var call int64
+			err := rows.Scan(&call)
+			calls = append(calls, call)
+			return err
+		})
+	})
+	for some := range slices.Chunk(calls, batchRows/2) {
+		if err == nil {
+			err = x.again(ctx, some)
+		}
+	}
+	if err == nil && len(calls) > 0 {
+		// Until its parts are merged, an index of words keeps what was deleted.
+		err = x.change(ctx, func(tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, `INSERT INTO words (words) VALUES ('optimize')`)
+			return err
+		})
+	}
+	if err == nil && len(calls) > 0 {
+		x.purges.Add(1)
+		err = x.reopen(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("audit index: purge: %w", err)
+	}
+	return nil
+}
+
+// Purges counts the erasures that this process saw: what was made of contents
+// before another count may hold what is gone.
+func (x *Index) Purges() int64 { return x.purges.Load() }
+
+// again makes the texts of calls from what the log holds of them now.
+func (x *Index) again(ctx context.Context, calls []int64) error {
+	return x.change(ctx, func(tx *sql.Tx) error {
+		for _, call := range calls {
+			text, err := x.textOfCall(ctx, tx, call)
+			if err != nil {
+				return fmt.Errorf("call %d: %w", call, err)
+			}
+			if _, err := tx.ExecContext(ctx, `DELETE FROM words WHERE rowid = ?`, call); err != nil {
+				return err
+			}
+			if _, err := tx.ExecContext(ctx, `INSERT INTO words (rowid, text) VALUES (?, ?)`, call, text); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// textOfCall is the text of a call, or of a row that is none.
+func (x *Index) textOfCall(ctx context.Context, tx *sql.Tx, call int64) (string, error) {
+	seqs := []int64{call}
+	var outcome int64
+	err := tx.QueryRowContext(ctx, `SELECT outcome FROM call WHERE seq = ? AND outcome > 0`, call).Scan(&outcome)
+	switch {
+	case err == nil:
+		seqs = append(seqs, outcome)
+	case !errors.Is(err, sql.ErrNoRows):
+		return "", err
+	}
+	text := ""
+	for _, seq := range seqs {
+		r, _, err := x.log.At(seq)
+		if err != nil {
+			return "", err
 		}
 		text += textsOf(x.log, r).text
 	}
-	return x.change(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, `DELETE FROM words WHERE rowid = ?`, call); err != nil {
-			return err
-		}
-		_, err := tx.ExecContext(ctx, `INSERT INTO words (rowid, text) VALUES (?, ?)`, call, text)
-		return err
-	})
+	return text, nil
 }
 
 // reopen closes the database, which writes its journal back and deletes it, and
@@ -93,32 +143,7 @@ func (x *Index) reopen(ctx context.Context) error {
 		err = x.open(ctx)
 	}
 	if err != nil {
-		return fmt.Errorf("audit index: purge: cut the journal: %w", err)
+		return fmt.Errorf("cut the journal: %w", err)
 	}
 	return nil
-}
-
-// PurgeErased looks through the contents of all indexed rows and purges those
-// that were erased, also by another process while nobody followed.
-func (x *Index) PurgeErased(ctx context.Context) error {
-	var gone []int64
-	for seq := int64(1); seq <= x.State().Head; seq++ {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		r, _, err := x.log.At(seq)
-		if err != nil {
-			return fmt.Errorf("audit index: purge: %w", err)
-		}
-		for _, ref := range []*audit.BodyRef{r.Request, r.Response} {
-			if ref == nil || ref.Pack == 0 {
-				continue
-			}
-			if _, err := x.log.Body(ref); errors.Is(err, audit.ErrErased) {
-				gone = append(gone, seq)
-				break
-			}
-		}
-	}
-	return x.Purge(ctx, gone...)
 }

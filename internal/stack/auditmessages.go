@@ -35,6 +35,7 @@ func (t *trees) forget() {
 type builtTree struct {
 	filter auditindex.Filter
 	head   int64 // last row of the stage it was made of
+	purges int64 // erasures before it was made
 	task   a2a.Task
 	note   string
 }
@@ -115,10 +116,11 @@ func (v *AuditView) tree(ctx context.Context, f auditindex.Filter) (builtTree, e
 	for _, s := range stages {
 		head = max(head, s.Last)
 	}
+	purges := x.Purges()
 	v.trees.mu.Lock()
 	defer v.trees.mu.Unlock()
 	for _, t := range v.trees.built {
-		if t.filter == f && t.head == head {
+		if t.filter == f && t.head == head && t.purges == purges {
 			return t, nil
 		}
 	}
@@ -126,7 +128,7 @@ func (v *AuditView) tree(ctx context.Context, f auditindex.Filter) (builtTree, e
 	if err != nil {
 		return builtTree{}, indexError(err)
 	}
-	t := builtTree{filter: f, head: head, note: note, task: joined(a2a.Build(exchanges))}
+	t := builtTree{filter: f, head: head, purges: purges, note: note, task: joined(a2a.Build(exchanges))}
 	v.trees.built = append([]builtTree{t}, v.trees.built...)
 	v.trees.built = v.trees.built[:min(len(v.trees.built), keptTrees)]
 	return t, nil
