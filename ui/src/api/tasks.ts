@@ -1,5 +1,6 @@
 import { type QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type ActionId, hasResult } from '@/domain/actions'
+import { type Limit, wireTaskLimit } from '@/domain/limit'
 import type { RepoId, Review, Task, TaskId } from '@/domain/model'
 import { api, settle, unwrap } from './client'
 import { reposKey } from './repos'
@@ -127,6 +128,28 @@ export function useEditTask(task: Task) {
         api.PATCH('/api/tasks/{id}', {
           params: { path: { id: task.id } },
           body: { ...form, version: task.version },
+        }),
+      ),
+    onSettled: () => refreshTask(queries, task.id),
+  })
+}
+
+export type TaskMeans = { budget: Limit; runBudget: Limit; reach: string[] }
+
+/** What a task may spend and reach; also while it runs. */
+export function useSetMeans(task: Task) {
+  const queries = useQueryClient()
+  return useMutation({
+    mutationFn: ({ budget, runBudget, reach }: TaskMeans) =>
+      settle(
+        api.PATCH('/api/tasks/{id}', {
+          params: { path: { id: task.id } },
+          body: {
+            version: task.version,
+            budget: wireTaskLimit(budget),
+            run_budget: wireTaskLimit(runBudget),
+            reach,
+          },
         }),
       ),
     onSettled: () => refreshTask(queries, task.id),

@@ -1,6 +1,6 @@
 import type { TFunction } from 'i18next'
 import { useTranslation } from 'react-i18next'
-import { causeKey, type HostCause, hostCause } from '@/domain/cause'
+import { causeKey, type HostCause, hostCause, type Kept, splitKept } from '@/domain/cause'
 import type { Task } from '@/domain/model'
 import { operationText } from './operationText'
 import { Safe } from './Safe'
@@ -11,7 +11,13 @@ export function Cause({ task }: { task: Task }) {
   const key = causeKey(task)
   if (key !== undefined) return <Safe text={t(`cause.${key}`, { target: task.target })} />
   const known = hostCause(task.cause)
-  return <Safe text={known === null ? task.cause : hostText(t, known)} />
+  if (known === null) return <Safe text={task.cause} />
+  const { kept } = splitKept(task.cause)
+  return <Safe text={`${hostText(t, known)}${kept === null ? '' : keptText(t, kept)}`} />
+}
+
+function keptText(t: TFunction, kept: Kept): string {
+  return kept.kind === 'nothing' ? t('cause.keptNothing') : t('cause.keptWork', { head: kept.head })
 }
 
 function hostText(t: TFunction, cause: HostCause): string {

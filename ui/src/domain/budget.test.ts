@@ -60,6 +60,10 @@ describe('a limit', () => {
   it('is wrong where something else than an amount is typed', () => {
     expect(readLimit({ tokens: 'x', usd: '1e3' }).wrong).toEqual({ tokens: true, usd: true })
   })
+  it('of nothing is wrong for a task, which could not run', () => {
+    expect(readLimit({ tokens: '0', usd: '0' }, 'wrong').wrong).toEqual({ tokens: true, usd: true })
+    expect(readLimit({ tokens: '0', usd: '0' }).wrong).toEqual({ tokens: false, usd: false })
+  })
   it('survives the wire', () => {
     for (const limit of [noLimit, { tokens: 5, cost: null }, { tokens: 7, cost: 9 }]) {
       expect(limitOf(wireLimit(limit))).toEqual(limit)

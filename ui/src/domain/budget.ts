@@ -44,15 +44,31 @@ export function textOf(limit: Limit): LimitText {
 
 export type LimitRead = { limit: Limit; wrong: { tokens: boolean; usd: boolean } }
 
-/** Empty is no limit; whatever is no amount is wrong, never a guess. */
-export function readLimit(text: LimitText): LimitRead {
+/**
+ * Empty is no limit; whatever is no amount is wrong, never a guess. For a day 0
+ * is nothing at all; a task that may spend nothing could not run, so there it
+ * is wrong as well.
+ */
+export function readLimit(text: LimitText, zero: 'nothing' | 'wrong' = 'nothing'): LimitRead {
   const tokens = text.tokens.trim() === '' ? null : parseCount(text.tokens)
   const cost = text.usd.trim() === '' ? null : parseUSD(text.usd)
+  const none = (value: number | null) => value === 0 && zero === 'wrong'
   return {
     limit: { tokens, cost },
     wrong: {
-      tokens: tokens === null && text.tokens.trim() !== '',
-      usd: cost === null && text.usd.trim() !== '',
+      tokens: none(tokens) || (tokens === null && text.tokens.trim() !== ''),
+      usd: none(cost) || (cost === null && text.usd.trim() !== ''),
     },
   }
+}
+
+/** The budget of a run or a task in the gateway's list, or what is known without it. */
+export function budgetOr(
+  list: readonly Budget[],
+  scope: 'run' | 'task',
+  id: string,
+  otherwise: Pick<Budget, 'limit' | 'spent'>,
+): Budget {
+  const found = list.find((one) => one.scope === scope && one.id === id)
+  return found ?? { scope, id, day: '', reserved: { tokens: 0, cost: 0 }, ...otherwise }
 }

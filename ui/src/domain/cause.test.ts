@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { causeKey, hostCause, remedyOf } from './cause'
+import { causeKey, hostCause, remedyOf, splitKept } from './cause'
 
 describe('the cause of a task', () => {
   it.each([
@@ -67,10 +67,21 @@ describe('the host’s own sentence', () => {
       'prices',
     ],
     ['stopped by you', { kind: 'stopped' }, null],
+    ['stopped by you; the work so far was kept at 0123abcdef', { kind: 'stopped' }, null],
+    ['stopped by you; nothing had been changed', { kind: 'stopped' }, null],
     ['the agent wants to do evil', null, null],
     ['ended: the budget of the task does not suffice for another call: x', null, null],
   ] as const)('%s', (text, cause, remedy) => {
     expect(hostCause(text)).toEqual(cause)
     expect(remedyOf(hostCause(text))).toBe(remedy)
   })
+})
+
+it('what was kept is told apart from the cause', () => {
+  expect(splitKept('it broke; the work so far was kept at 0123abcdef')).toEqual({
+    what: 'it broke',
+    kept: { kind: 'work', head: '0123abcdef' },
+  })
+  expect(splitKept('it broke; nothing had been changed').kept).toEqual({ kind: 'nothing' })
+  expect(splitKept('it broke')).toEqual({ what: 'it broke', kept: null })
 })

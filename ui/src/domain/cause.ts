@@ -51,8 +51,25 @@ const budget = /^the budget of the (task|run|day|session) does not suffice for a
 const ofProvider = /^the budget of (\S+) for today does not suffice for another call: /
 const noPrice = /^a budget in USD applies and the model (\S+) has no price: /
 
+/** What the host says it kept of the work, behind a cause. */
+export type Kept = { kind: 'nothing' } | { kind: 'work'; head: string }
+
+const keptAt = /; the work so far was kept at ([0-9a-f]+)$/
+const keptNothing = /; nothing had been changed$/
+
+/** A cause, and apart from it what was kept. */
+export function splitKept(text: string): { what: string; kept: Kept | null } {
+  const head = keptAt.exec(text)?.[1]
+  if (head !== undefined) return { what: text.replace(keptAt, ''), kept: { kind: 'work', head } }
+  if (keptNothing.test(text)) {
+    return { what: text.replace(keptNothing, ''), kept: { kind: 'nothing' } }
+  }
+  return { what: text, kept: null }
+}
+
 /** Null where the sentence is not known: then it is shown as it is. */
-export function hostCause(text: string): HostCause | null {
+export function hostCause(cause: string): HostCause | null {
+  const text = splitKept(cause).what
   const held = ask.exec(text)
   if (held !== null) {
     const [, operations = '', upstream = '', more = '0'] = held

@@ -19,3 +19,8 @@ export function limitOf(
     value === undefined || value === 0 ? null : Math.max(0, value)
   return { tokens: read(wire?.tokens), cost: read(wire?.cost_nano) }
 }
+
+/** For a task or a run, where 0 is no limit and nothing is negative. */
+export function wireTaskLimit({ tokens, cost }: Limit): { tokens: number; cost_nano: number } {
+  return { tokens: tokens ?? 0, cost_nano: cost ?? 0 }
+}

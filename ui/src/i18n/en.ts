@@ -211,6 +211,8 @@ export const en = {
     },
     noPrice: 'a limit in USD applies, and the model {{model}} has no price',
     stopped: 'stopped by you',
+    keptNothing: '; nothing had been changed',
+    keptWork: '; the work so far was kept at {{head}}',
   },
   first: {
     title: 'Add a repository to begin',

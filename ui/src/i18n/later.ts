@@ -577,6 +577,23 @@ export const later = {
     allowedToast: 'Allowed: {{what}}',
     refusedToast: 'Refused: {{what}}',
   },
+  means: {
+    title: 'Budget',
+    edit: 'Budget and reach',
+    task: 'The task, all its runs together',
+    run: 'Each run',
+    reach: 'may reach',
+    nothingElse: 'and nothing else',
+    also: 'May also reach',
+    alsoHelp: 'Beside the model. What an agent may do there is in the policy of each.',
+    noTools: 'No tool is set up.',
+    empty: 'Empty = no limit.',
+    saved: 'Saved budget and reach: {{title}}',
+    raise: 'Raise the budget',
+    raiseDay: 'Raise the budget of the day',
+    when: 'Holds from the next run on.',
+    newest: 'The newest run',
+  },
 }
 
 type Shape<T> = { [K in keyof T]: T[K] extends string ? string : Shape<T[K]> }

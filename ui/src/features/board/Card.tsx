@@ -9,6 +9,7 @@ import { Safe } from '@/components/Safe'
 import { plain } from '@/domain/bidi'
 import type { Task } from '@/domain/model'
 import { compact, count } from '@/domain/time'
+import { usd } from '@/domain/usd'
 import { CIChip } from '@/features/ci/CIChip'
 import { StatusChip } from '@/features/task/StatusChip'
 import { useDialogs } from '@/store/dialogs'
@@ -86,7 +87,10 @@ function CardFoot({ task }: { task: Task }) {
         </span>
       )}
       {task.tokens === 0 ? null : (
-        <Measured>{t('board.tokens', { n: compact(task.tokens, i18n.language) })}</Measured>
+        <Measured>
+          {task.cost === 0 ? '' : `${usd(task.cost, i18n.language)} · `}
+          {t('board.tokens', { n: compact(task.tokens, i18n.language) })}
+        </Measured>
       )}
       <span className="ml-auto">
         <Age when={task.updated} />

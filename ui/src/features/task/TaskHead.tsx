@@ -12,7 +12,9 @@ import { useElapsed } from '@/components/useAge'
 import { plain } from '@/domain/bidi'
 import type { Task } from '@/domain/model'
 import { count } from '@/domain/time'
+import { usd } from '@/domain/usd'
 import { CIChip } from '@/features/ci/CIChip'
+import { Remedy } from './Remedy'
 import { StatusChip } from './StatusChip'
 import { useActions } from './useActions'
 
@@ -23,9 +25,11 @@ type Props = {
   onClose(): void
   /** Whether all but the first line is folded away; null: it is never. */
   more: { open: boolean; toggle(): void } | null
+  /** Opens the budgets of the task for editing. */
+  onRaise(): void
 }
 
-export function TaskHead({ task, wide, onWide, onClose, more }: Props) {
+export function TaskHead({ task, wide, onWide, onClose, more, onRaise }: Props) {
   const { t } = useTranslation()
   const short = more?.open === false
   const Fold = short ? ChevronDown : ChevronUp
@@ -76,7 +80,7 @@ export function TaskHead({ task, wide, onWide, onClose, more }: Props) {
         <>
           <Strip task={task} />
           <Why task={task} />
-          <Actions task={task} />
+          <Actions task={task} onRaise={onRaise} />
         </>
       )}
     </header>
@@ -119,6 +123,7 @@ function Strip({ task }: { task: Task }) {
       {run === null ? null : (
         <Measured>
           {time} · {count(task.tokens, i18n.language)} {t('task.tokens')} ·{' '}
+          {usd(task.cost, i18n.language)} ·{' '}
           {t('task.requests', { count: requests, n: count(requests, i18n.language) })}
         </Measured>
       )}
@@ -148,10 +153,11 @@ function Why({ task }: { task: Task }) {
   )
 }
 
-function Actions({ task }: { task: Task }) {
+function Actions({ task, onRaise }: { task: Task; onRaise(): void }) {
   const shown = useActions(task).filter((action) => action.id !== 'review')
   return (
     <div className="flex flex-wrap gap-2">
+      <Remedy task={task} onRaise={onRaise} />
       {shown
         .filter((action) => action.possible)
         .map((action) => {

@@ -6,6 +6,7 @@ import { hasResult } from '@/domain/actions'
 import type { Task } from '@/domain/model'
 import { TaskAsks } from '@/features/asks/TaskAsks'
 import { Brief } from './Brief'
+import { Means, type MeansState } from './Means'
 import { TaskHead } from './TaskHead'
 import { type Tab, tabs } from './tabs'
 
@@ -28,6 +29,7 @@ type Props = {
 export function TaskPanel({ task, tab, onTab, wide, onWide, onClose }: Props) {
   const { t } = useTranslation()
   const [open, setOpen] = useState(false)
+  const [means, setMeans] = useState<MeansState>('closed')
   // Lines need the room more than what is known about the task.
   const compact = tab === 'diff' && hasResult(task)
   return (
@@ -38,6 +40,7 @@ export function TaskPanel({ task, tab, onTab, wide, onWide, onClose }: Props) {
         onWide={onWide}
         onClose={onClose}
         more={compact ? { open, toggle: () => setOpen(!open) } : null}
+        onRaise={() => setMeans('edit')}
       />
       <TaskAsks task={task.id} />
       <Tabs.Root
@@ -48,7 +51,12 @@ export function TaskPanel({ task, tab, onTab, wide, onWide, onClose }: Props) {
         }}
         className="flex min-h-0 flex-1 flex-col"
       >
-        {compact && !open ? null : <Brief task={task} />}
+        {compact && !open && means !== 'edit' ? null : (
+          <>
+            <Brief task={task} />
+            <Means task={task} state={means} onState={setMeans} />
+          </>
+        )}
         <Tabs.List
           aria-label={t('task.drawer')}
           className="flex shrink-0 gap-1 border-b border-line px-3"
