@@ -15,6 +15,9 @@ type asked struct {
 	previous string // id of the answer it goes on after
 	kept     string // id of the conversation that the provider keeps
 	partial  bool
+	begun    bool // turns that were read before come before these
+	count    int  // parts of turns
+	elements []element
 }
 
 // said is what an answer says.
@@ -38,7 +41,7 @@ type item struct {
 
 // dialect reads the bodies of one kind of endpoint.
 type dialect interface {
-	request(doc gjson.Result) asked
+	request(doc gjson.Result, q *asked)
 	answer(doc gjson.Result) said
 	stream() stream
 }
@@ -87,14 +90,14 @@ func (r *room) each(list gjson.Result, f func(gjson.Result)) {
 // readRequest reads the request of a model call. What cannot be read is one
 // turn of raw bytes.
 func readRequest(x *Exchange) asked {
-	doc, ok := parse(x.Request)
 	if len(x.Request) == 0 {
 		return asked{partial: true}
 	}
+	doc, ok := parse(x.Request)
 	var q asked
 	r := &room{maxPieces}
 	if ok && doc.value.IsObject() {
-		q = dialectOf(x.Dialect, r).request(doc.value)
+		dialectOf(x.Dialect, r).request(doc.value, &q)
 	}
 	q.partial = q.partial || x.RequestCut || doc.partial
 	if r.left < 0 || len(q.turns) == 0 && q.previous == "" && q.kept == "" {
@@ -116,13 +119,18 @@ func (q *asked) add(role Role, origin string, parts []Part) {
 		parts = []Part{textPart(PartText, "")}
 	}
 	q.turns = append(q.turns, turn{role, origin, parts})
+	q.count += len(parts)
 }
+
+// leading says that no turn was read before.
+func (q *asked) leading() bool { return len(q.turns) == 0 && !q.begun }
 
 // join appends parts to the turn before if it is of the same kind: dialects
 // that have a message per part say in several what is one.
 func (q *asked) join(role Role, origin string, parts []Part) {
 	if n := len(q.turns); n > 0 && q.turns[n-1].role == role && q.turns[n-1].origin == origin && len(parts) > 0 {
 		q.turns[n-1].parts = append(q.turns[n-1].parts, parts...)
+		q.count += len(parts)
 		return
 	}
 	q.add(role, origin, parts)

@@ -9,7 +9,7 @@ import (
 // anthropic reads the Messages dialect.
 type anthropic struct{ *room }
 
-func (d anthropic) request(doc gjson.Result) (q asked) {
+func (d anthropic) request(doc gjson.Result, q *asked) {
 	q.system = d.content(doc.Get("system"), PartText, d.block)
 	q.tools = compact(doc.Get("tools").Raw)
 	d.each(doc.Get("messages"), func(m gjson.Result) {
@@ -21,8 +21,8 @@ func (d anthropic) request(doc gjson.Result) (q asked) {
 			origin = ""
 		}
 		q.add(role, origin, d.content(m.Get("content"), PartText, d.block))
+		q.read(m)
 	})
-	return q
 }
 
 func (d anthropic) answer(doc gjson.Result) said {

@@ -5,7 +5,7 @@ import "github.com/tidwall/gjson"
 // chat reads the Chat Completions dialect.
 type chat struct{ *room }
 
-func (d chat) request(doc gjson.Result) (q asked) {
+func (d chat) request(doc gjson.Result, q *asked) {
 	q.tools = compact(either(doc, "tools", "functions").Raw)
 	d.each(doc.Get("messages"), func(m gjson.Result) {
 		switch role := m.Get("role").String(); role {
@@ -16,7 +16,7 @@ func (d chat) request(doc gjson.Result) (q asked) {
 			q.join(RoleUser, "tool", results(PartToolResult, id, name, false, d.content(m.Get("content"), PartText, d.block)))
 		case "system", "developer":
 			parts := d.content(m.Get("content"), PartText, d.block)
-			if len(q.turns) == 0 {
+			if q.leading() {
 				q.system = append(q.system, parts...)
 			} else {
 				q.add(RoleUser, role, parts)
@@ -26,8 +26,8 @@ func (d chat) request(doc gjson.Result) (q asked) {
 		default:
 			q.add(RoleUser, role, []Part{otherPart(m)})
 		}
+		q.read(m)
 	})
-	return q
 }
 
 func (d chat) block(b gjson.Result) []Part {

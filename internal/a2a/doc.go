@@ -39,6 +39,9 @@
 // claimed. Where the provider keeps the conversation (Responses), a request goes
 // on after the answer, item or conversation that it names.
 //
+// History that a client repeats byte for byte is compared and not read again, so
+// a session costs its bytes once and not once per turn.
+//
 // Rows are processed in their order, an intent apart from its outcome. So a
 // Builder that was given each exchange when its intent was read, and again when
 // its outcome was, has the tree that Build makes of all of them at once.

@@ -12,7 +12,7 @@ import (
 // case or with underscores.
 type gemini struct{ *room }
 
-func (d gemini) request(doc gjson.Result) (q asked) {
+func (d gemini) request(doc gjson.Result, q *asked) {
 	system := either(doc, "systemInstruction", "system_instruction")
 	if q.system = d.parts(system.Get("parts")); system.Type == gjson.String {
 		q.system = []Part{textPart(PartText, system.Str)}
@@ -20,10 +20,12 @@ func (d gemini) request(doc gjson.Result) (q asked) {
 	q.tools = compact(doc.Get("tools").Raw)
 	contents := doc.Get("contents")
 	if contents.IsObject() {
-		d.turn(&q, contents)
+		d.turn(q, contents)
 	}
-	d.each(contents, func(c gjson.Result) { d.turn(&q, c) })
-	return q
+	d.each(contents, func(c gjson.Result) {
+		d.turn(q, c)
+		q.read(c)
+	})
 }
 
 func (d gemini) turn(q *asked, c gjson.Result) {

@@ -10,7 +10,7 @@ import (
 // messages, thoughts, calls and their outputs.
 type responses struct{ *room }
 
-func (d responses) request(doc gjson.Result) (q asked) {
+func (d responses) request(doc gjson.Result, q *asked) {
 	q.previous = doc.Get("previous_response_id").String()
 	if c := doc.Get("conversation"); c.IsObject() {
 		q.kept = c.Get("id").String()
@@ -23,8 +23,10 @@ func (d responses) request(doc gjson.Result) (q asked) {
 	if input.Type == gjson.String {
 		q.add(RoleUser, "", []Part{textPart(PartText, input.Str)})
 	}
-	d.each(input, func(item gjson.Result) { d.item(&q, item) })
-	return q
+	d.each(input, func(item gjson.Result) {
+		d.item(q, item)
+		q.read(item)
+	})
 }
 
 // item adds an item to the turn it belongs to. What the model said between two
@@ -42,7 +44,7 @@ func (d responses) item(q *asked, item gjson.Result) {
 		q.join(RoleAgent, "", d.content(item.Get("content"), PartText, d.block))
 	case role == "system" || role == "developer":
 		parts := d.content(item.Get("content"), PartText, d.block)
-		if len(q.turns) == 0 {
+		if q.leading() {
 			q.system = append(q.system, parts...)
 		} else {
 			q.add(RoleUser, role, parts)

@@ -17,6 +17,7 @@ type session struct {
 	said    map[digest]bool     // atoms of recorded answers
 	ends    map[string]*node    // of answers, and of conversations the provider keeps
 	items   map[string][]digest // atoms of what answers brought, by its id
+	recent  [2]repeated         // requests, the last first
 	tools   tools
 }
 
@@ -142,9 +143,8 @@ func (s *session) ask(x *Exchange) finisher {
 		s.task.refusal(x, s.last)
 		return nil
 	}
-	q := readRequest(x)
+	q, from := s.read(x)
 	list := atoms(q.turns, x.Dialect == Gemini, s.items)
-	from := s.root
 	for _, id := range []string{q.kept, q.previous} {
 		if known := s.ends[id]; known != nil {
 			from = known
@@ -154,6 +154,7 @@ func (s *session) ask(x *Exchange) finisher {
 	rules := rulesOf(&q)
 	if m := s.answers[call{at, rules.all}]; m != nil && known == len(list) && !q.partial && !x.refused() {
 		s.last = m.thread
+		s.note(x, &q, list, at)
 		return s.await(x, m, at, q.kept)
 	}
 	th, k := s.threadFor(x, &q, at, list[known:])
@@ -165,6 +166,7 @@ func (s *session) ask(x *Exchange) finisher {
 		e.nothing() // it is taken to go on where its thread is
 	}
 	s.last = th
+	s.note(x, &q, list, th.tip)
 	if x.refused() {
 		s.task.refusal(x, th)
 		return nil
