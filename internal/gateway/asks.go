@@ -36,7 +36,8 @@ var (
 // request leaves, by its answer or by what ends the wait; it leaves once. Safe
 // for concurrent use.
 type asks struct {
-	boot string // makes a cursor of another process wrong
+	boot  string // makes a cursor of another process wrong
+	share int    // of one session
 
 	mu      sync.Mutex
 	version int64
@@ -60,8 +61,9 @@ type endedAsk struct {
 	err error
 }
 
-func newAsks() *asks {
-	return &asks{boot: randomID(), version: 1, changed: make(chan struct{})}
+// newAsks holds of one session what leaves half of its requests at once free.
+func newAsks(sessionConns int) *asks {
+	return &asks{boot: randomID(), share: min(maxSessionAsks, max(1, sessionConns/2)), version: 1, changed: make(chan struct{})}
 }
 
 func randomID() string {
@@ -81,7 +83,7 @@ func (s *asks) add(what gatewayapi.Ask, by audit.Attribution, bytes int64) (*ask
 			count, held = count+1, held+a.bytes
 		}
 	}
-	if s.over || count >= maxSessionAsks || len(s.open) >= maxAsks || all > maxAskBytes || held > maxSessionBytes {
+	if s.over || count >= s.share || len(s.open) >= maxAsks || all > maxAskBytes || held > maxSessionBytes {
 		return nil, false
 	}
 	a := &ask{Ask: what, by: by, bytes: bytes, answer: make(chan bool, 1)}

@@ -223,6 +223,29 @@ func TestWhatEndsAnAskIsOneRefusal(t *testing.T) {
 	}
 }
 
+// Of a session that may have four requests at once, two may wait for a person.
+func TestAsksLeaveRoomForOtherRequests(t *testing.T) {
+	r := asking(t, Limits{SessionConns: 4})
+	replies := []<-chan answered{r.send(t.Context(), "{}"), r.send(t.Context(), "{}")}
+	asks := r.waiting(2)
+	if got := <-r.send(t.Context(), "{}"); got.status != 403 || !strings.Contains(got.body, gate.ReasonManyAsks) {
+		t.Errorf("a third: %+v", got)
+	}
+	if resp, body := r.post("/anthropic/v1/messages", smallBody); resp.StatusCode != 200 {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+	for _, a := range asks {
+		if _, err := r.g.AnswerAsk(a.ID, true); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, reply := range replies {
+		if got := <-reply; got.status != 200 {
+			t.Errorf("%+v", got)
+		}
+	}
+}
+
 // A rule that is removed while the person thinks is no reason to refuse what the
 // person allows.
 func TestRuleRemovedMeanwhile(t *testing.T) {
@@ -310,7 +333,7 @@ func TestAsksOfOneSessionAreBounded(t *testing.T) {
 }
 
 func TestAsksInAllAreBounded(t *testing.T) {
-	s := newAsks()
+	s := newAsks(64)
 	var first *ask
 	for i := range maxAsks {
 		a, ok := s.add(gatewayapi.Ask{Session: string(rune('a' + i/maxSessionAsks))}, audit.Attribution{}, 1)

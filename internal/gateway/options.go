@@ -133,7 +133,7 @@ func New(o Options) *Gateway {
 		Tool:  gate.Bucket{PerSecond: g.limits.ToolPerSecond, Burst: g.limits.ToolBurst},
 	}
 	g.strangers = g.newFold(1)
-	g.chain, g.asks = g.gates(), newAsks()
+	g.chain, g.asks = g.gates(), newAsks(g.limits.SessionConns)
 	g.second = secondLook(g.chain)
 	return g
 }
