@@ -21,7 +21,11 @@
 //   - An approval is stored after its row in the audit log is durable; a merge's
 //     row follows the moved target, and Recover appends what a crash left owed.
 //   - A task's status moves only along transitions (status.go).
-//   - An agent's words decide nothing; they are stored as claimed.
+//   - An agent's words decide nothing; they are stored as claimed. Which budget
+//     ended a run is read from the log.
+//   - Where a task's agents reach and what they may draw is a person's to say, goes
+//     to the gateway with each session, and is held there.
+//   - An ask changes what is shown and nothing else: the answer passes the board by.
 //
 // # Concurrency
 //

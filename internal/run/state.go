@@ -29,7 +29,9 @@ func (s Status) Over() bool { return s == Done || s == Failed || s == Stopped }
 // Kind is what an event of a run tells.
 type Kind string
 
-// Kinds, in the order in which a run that succeeds appends them.
+// Kinds, in the order in which a run that succeeds appends them. EvWaiting and
+// EvResumed are not the engine's: whoever knows what waits for a person appends
+// them beside it. The state the engine holds is without them and needs them not.
 const (
 	EvQueued    Kind = "queued"
 	EvPreparing Kind = "preparing"
