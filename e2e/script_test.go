@@ -49,6 +49,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"takeport": takePort,
 			"jsonhas":  jsonHas,
+			"jsonset":  jsonSet,
 			"waitfile": waitFile,
 		},
 	})
@@ -90,6 +91,15 @@ func jsonHas(ts *testscript.TestScript, neg bool, args []string) {
 	if (got == args[1]) == neg {
 		ts.Fatalf("%s is %q", args[0], got)
 	}
+}
+
+// jsonSet puts a field of the last standard output into a variable:
+// jsonset VARIABLE FIELD.
+func jsonSet(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: jsonset VARIABLE FIELD")
+	}
+	ts.Setenv(args[0], gjsonString(ts.ReadFile("stdout"), args[1]))
 }
 
 // TestDemo runs the demo on both drivers with JSON output.
