@@ -13,6 +13,7 @@
 // # One request
 //
 //	gates in order (chain.go)       → the first denial answers, and is a row
+//	ask a person (hold.go)          → where a rule says so; then the gates once more
 //	reserve every budget (spend.go) → 402, a row
 //	queue the intent row            → the log cannot be written: 503, nothing is sent
 //	wait for the row to be durable  → before egress for writes, for what acts at the
@@ -42,6 +43,8 @@
 //   - each denial is exactly one row that names the gate, or, after the first
 //     few of a kind, one of those that a row counts (fold.go); each intent has
 //     exactly one outcome.
+//   - a request that waits for a person holds its connection and its body and
+//     nothing else; it goes on by one recorded answer, given to it alone.
 //   - what a session can put into the log is bounded: in refusals and rows, after
 //     which it is ended (end.go), and in bodies, after which commitments stand
 //     for them. A caller without a session leaves counts (denial.go).
