@@ -18,6 +18,7 @@ type asked struct {
 	begun    bool // turns that were read before come before these
 	count    int  // parts of turns
 	elements []element
+	listed   int // parts at the end of system that stand in the list of messages
 }
 
 // said is what an answer says.
@@ -120,6 +121,12 @@ func (q *asked) add(role Role, origin string, parts []Part) {
 	}
 	q.turns = append(q.turns, turn{role, origin, parts})
 	q.count += len(parts)
+}
+
+// instruct adds instructions that stand in the list of messages.
+func (q *asked) instruct(parts []Part) {
+	q.system = append(q.system, parts...)
+	q.listed += len(parts)
 }
 
 // leading says that no turn was read before.

@@ -17,7 +17,7 @@ func (d chat) request(doc gjson.Result, q *asked) {
 		case "system", "developer":
 			parts := d.content(m.Get("content"), PartText, d.block)
 			if q.leading() {
-				q.system = append(q.system, parts...)
+				q.instruct(parts)
 			} else {
 				q.add(RoleUser, role, parts)
 			}

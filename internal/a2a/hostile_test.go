@@ -1,6 +1,7 @@
 package a2a
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -94,6 +95,10 @@ func fuzz(f *testing.F, d Dialect, form string) {
 		c.Request, c.RequestCut = request[:cut], true
 		c.Response, c.ResponseCut = response[:max(0, min(at, len(response)))], true
 		sound(t, []Exchange{a, b, c})
+		again := []Exchange{a, b}
+		if tree := Build(again); !bytes.Contains(asJSON(t, tree), []byte(`"raw"`)) && outline(tree) != outline(Build(spaced(again))) {
+			t.Fatalf("read whole it is another tree:\n%s\n%s", outline(tree), outline(Build(spaced(again))))
+		}
 		Texts(a)
 		Texts(c)
 	})

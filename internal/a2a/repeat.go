@@ -1,6 +1,7 @@
 package a2a
 
 import (
+	"slices"
 	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
@@ -13,6 +14,7 @@ type repeated struct {
 	dialect  Dialect
 	body     string
 	elements []element // of its list of messages
+	listed   []Part    // instructions among them
 }
 
 // element is one message, or item, of a list as it stands in a body.
@@ -79,6 +81,7 @@ func (r *repeated) after(x *Exchange) (q asked, from *node, ok bool) {
 		q.elements[i].parts += known[last].parts
 	}
 	q.elements = append(append([]element(nil), known...), q.elements...)
+	q.instruct(r.listed)
 	return q, known[last].at, true
 }
 
@@ -100,7 +103,10 @@ func (s *session) note(x *Exchange, q *asked, list []atom, at *node) {
 			}
 		}
 	}
-	r := repeated{x.Dialect, string(x.Request), q.elements}
+	r := repeated{x.Dialect, string(x.Request), q.elements, slices.Clone(q.system[len(q.system)-q.listed:])}
+	for i := range r.listed {
+		r.listed[i].detach()
+	}
 	if s.recent[0].body != "" && common(s.recent[0].body, x.Request) < r.elements[0].end {
 		s.recent[1] = s.recent[0] // another conversation
 	}

@@ -22,13 +22,21 @@ type utterance struct {
 
 // write spells a conversation in a dialect.
 func write(d Dialect, list []utterance, mark bool) []byte {
-	var items []any
+	items := instructions(d)
 	for i, m := range list {
 		items = append(items, spell(d, m, mark && i == len(list)-1))
 	}
 	key := map[Dialect]string{Anthropic: "messages", Chat: "messages", Responses: "input", Gemini: "contents"}[d]
 	raw, _ := json.Marshal(map[string]any{"a": 1, key: items, "tools": []any{}, "z": d})
 	return raw
+}
+
+// instructions stand before the messages in the dialects that have them there.
+func instructions(d Dialect) []any {
+	if d == Chat || d == Responses {
+		return []any{obj{"role": "system", "content": "s1"}, obj{"role": "developer", "content": "s2"}}
+	}
+	return nil
 }
 
 type obj = map[string]any
@@ -128,7 +136,7 @@ func drawSession(t *rapid.T) (list []Exchange) {
 		x.OutcomeSeq, x.End = 0, x.Time
 		x.Request, x.Response = write(d, asked, mark), answerOf(d, answer)
 		if x.RequestCut = rapid.IntRange(0, 9).Draw(t, "cut") == 0; x.RequestCut {
-			x.Request = x.Request[:len(x.Request)/2]
+			x.Request = x.Request[:len(x.Request)-35] // within the last message
 		}
 		list, late = append(list, x), append(late, len(list))
 	}
@@ -191,7 +199,8 @@ func TestRepeatedHistoryIsNotReadAgain(t *testing.T) {
 			x := recorded(int64(len(talk)), d, targets[d])
 			x.Request = write(d, talk, mark)
 			q, _ := s.read(&x)
-			for i, e := range q.elements {
+			lead := len(instructions(d))
+			for i, e := range q.elements[lead:] {
 				want, _ := json.Marshal(spell(d, talk[i], mark && i == len(talk)-1))
 				if got := string(x.Request[e.start:e.end]); got != string(want) {
 					t.Errorf("%s: element %d stands at %q", d, i, got)
@@ -205,7 +214,7 @@ func TestRepeatedHistoryIsNotReadAgain(t *testing.T) {
 		}
 		talk = append(talk, utterance{agent: true, text: "done"}, utterance{text: "more"})
 		known := map[bool]int{true: 2, false: 4}[d != Anthropic] // the cache mark of the first request moved on
-		if q := ask(true); len(q.turns) != known || len(q.elements) != 5 {
+		if q := ask(true); len(q.turns) != known || len(q.elements) != 5+len(instructions(d)) {
 			t.Errorf("%s: %d turns and %d elements of the second request", d, len(q.turns), len(q.elements))
 		}
 		talk = append(talk, utterance{agent: true, text: "yes"}, utterance{text: "end"})

@@ -45,7 +45,7 @@ func (d responses) item(q *asked, item gjson.Result) {
 	case role == "system" || role == "developer":
 		parts := d.content(item.Get("content"), PartText, d.block)
 		if q.leading() {
-			q.system = append(q.system, parts...)
+			q.instruct(parts)
 		} else {
 			q.add(RoleUser, role, parts)
 		}
