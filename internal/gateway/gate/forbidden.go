@@ -60,7 +60,7 @@ func (Forbidden) Decide(_ context.Context, r *Request) Decision {
 
 func severest(r *Request, op policy.Operation) (most gatewayapi.ForbiddenRule, found bool) {
 	for _, rule := range r.Policy.Forbidden {
-		if policy.Matches(rule.OperationRule, r.HTTP.Method, below(r), op) && (!found || severity(rule.Effect) > severity(most.Effect)) {
+		if policy.Covers(rule.OperationRule, r.HTTP.Method, below(r), op) && (!found || severity(rule.Effect) > severity(most.Effect)) {
 			most, found = rule, true
 		}
 	}

@@ -7,7 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/text/unicode/norm"
+
 	"moeca/internal/gateway/gatewayapi"
+	"moeca/internal/strictjson"
 )
 
 // ErrInvalid is wrapped by every refusal of a policy.
@@ -24,6 +27,31 @@ func Matches(r gatewayapi.OperationRule, method, path string, op Operation) bool
 		return r.Operation == op.Name
 	}
 	return r.Method == method && MatchPath(r.Path, path)
+}
+
+// Covers says whether a rule that forbids names an operation, in whatever
+// spelling a server could take for it: another case or form of a character, a
+// slash or an extension at the end, HEAD for GET. A rule that permits is exact.
+func Covers(r gatewayapi.OperationRule, method, path string, op Operation) bool {
+	if Matches(r, method, path, op) {
+		return true
+	}
+	if r.Operation != "" || r.Method != method && (r.Method != http.MethodGet || method != http.MethodHead) {
+		return false
+	}
+	want, got := loosely(r.Path), loosely(path)
+	dir, last := got[:strings.LastIndexByte(got, '/')+1], got[strings.LastIndexByte(got, '/')+1:]
+	last, _, _ = strings.Cut(last, ".")
+	return MatchPath(want, got) || MatchPath(want, dir+last)
+}
+
+// loosely is a path as the most lenient router compares it.
+func loosely(path string) string {
+	segments := strings.Split(strings.TrimRight(strictjson.Fold(norm.NFKC.String(path)), "/ "), "/")
+	for i, s := range segments {
+		segments[i] = strings.TrimSpace(s)
+	}
+	return "/" + strings.TrimPrefix(strings.Join(segments, "/"), "/")
 }
 
 // Permits says whether a write rule of the user opens an operation. All of
