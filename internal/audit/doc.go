@@ -10,6 +10,10 @@
 //	seg-000001.log         rows, oldest first
 //	bodies/pack-000001.dat captured contents
 //	torn-<seq>             bytes cut off after a crash, kept for inspection
+//	tree/0, tree/1, …      hashes of the Merkle tree, one file a level (tree.go)
+//	checkpoint             the last signed checkpoint (checkpoint.go)
+//	checkpoint.vkey        the key that it can be checked with
+//	checkpoint.key         the key that signs; nobody's but the writer's
 //
 // All integers of the file formats are little endian. A segment is a header
 // (segment.go) and frames
@@ -20,8 +24,10 @@
 // encoding of a Record (encode.go). Each row holds the hash of the row before
 // it, and a segment's header the hash of the row before its first, so that the
 // last hash of the log, its head, commits to every byte of every row. The hash
-// of a row is its RFC 6962 leaf hash: a Merkle tree over the same rows can be
-// laid beside the chain without touching a row.
+// of a row is its RFC 6962 leaf hash: the Merkle tree over the same rows lies
+// beside the chain and touches no row. Tree and checkpoints have the forms of
+// C2SP tlog-tiles and tlog-checkpoint, so that programs of others read them
+// (ExportTiles).
 //
 // A pack is a header and frames
 //
@@ -47,6 +53,10 @@
 //   - When the disk is full, intents are refused while outcomes are still
 //     written into space that was allocated before (space.go).
 //   - One process writes (flock). Readers need no lock and see whole rows only.
+//   - A checkpoint covers durable rows, and what it covers never changes: Open
+//     refuses a log that does not agree with the last one that was signed.
+//   - Tree and checkpoint are derived. They lag behind the rows, are made again
+//     from them, and no trouble with them keeps a row from being written.
 //
 // # Crash
 //
@@ -60,11 +70,15 @@
 //
 // Log and Reader are safe for concurrent use. Queue takes one lock for as long
 // as encoding takes. One goroutine at a time writes and syncs: who waits for a
-// row, or else the committer, which the Log owns.
+// row, or else the committer, which the Log owns; another lays the tree and signs
+// (notary.go).
 //
 // # Not here
 //
-// The package decides nothing, serves nothing and signs nothing. Verify proves
-// that a log is whole and, given a head kept elsewhere, that it is still the
-// same log; who keeps heads elsewhere is another package's business.
+// The package decides nothing and serves nothing. Verify proves that a log is
+// whole and, given a head or a checkpoint kept elsewhere, that it is still the
+// same log: whoever holds the key can write another one. Who keeps checkpoints
+// elsewhere is another package's business. A bundle proves that rows are in the
+// log, not that it has no others of the run (bundle.go); erasing destroys
+// contents, not rows (erase.go).
 package audit
