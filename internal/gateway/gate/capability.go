@@ -94,7 +94,20 @@ type needs struct {
 
 type need struct{ grant, what string }
 
-func (n *needs) want(grant, what string) { n.grants = append(n.grants, need{grant, what}) }
+// maxNeeds is how many different grants one request is judged for: no client
+// comes near, and a body made to need half a million costs no more than that.
+const maxNeeds = 64
+
+// want notes a need once, with what needed it first.
+func (n *needs) want(grant, what string) {
+	switch {
+	case slices.ContainsFunc(n.grants, func(other need) bool { return other.grant == grant }):
+	case len(n.grants) == maxNeeds:
+		n.refuse("more than anybody asks for at once")
+	default:
+		n.grants = append(n.grants, need{grant, what})
+	}
+}
 
 func (n *needs) refuse(what string) {
 	if n.unknown == "" {
@@ -126,7 +139,7 @@ func (n *needs) fields(doc strictjson.Document, in table) {
 		case grant != "" && !off(v):
 			n.want(grant, "field "+key)
 		}
-		return true
+		return n.unknown == "" // else it is refused already
 	})
 }
 
@@ -146,7 +159,7 @@ func (n *needs) list(v strictjson.Document, what string, visit func(strictjson.D
 			return false
 		}
 		visit(one)
-		return true
+		return n.unknown == ""
 	})
 }
 

@@ -90,7 +90,7 @@ func (n *needs) plainFields(v strictjson.Document, in table, what, open string) 
 		case grant != "" && (what == "tool" || !off(value)): // an empty tool object switches it on
 			n.want(grant, what+" "+key)
 		}
-		return true
+		return n.unknown == ""
 	})
 }
 
