@@ -110,7 +110,7 @@ func TestCutAnswers(t *testing.T) {
 			for form, body := range forms {
 				d := r.exchanges[i].Dialect
 				full, _ := answerParts(d, body, false)
-				for n := 0; n < len(body); n += 1 + len(body)/500 {
+				for n := 0; n < len(body); n += 1 + len(body)/300 {
 					got, whole := answerParts(d, body[:n], true)
 					if why := beginning(got, full, whole); why != "" {
 						t.Fatalf("%s, answer %d as %s, cut at %d of %d: %s\n%s", r.name, i+1, form, n, len(body), why, body[:n])

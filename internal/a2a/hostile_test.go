@@ -199,7 +199,7 @@ func TestHostileBodiesAreNoWorseThanTheirWeight(t *testing.T) {
 // TestManyExchanges: a long session costs what its bytes weigh, however its
 // requests relate.
 func TestManyExchanges(t *testing.T) {
-	const n = 1500
+	const n = 800
 	for name, request := range map[string]func(i int) []string{
 		"the same request":        func(int) []string { return []string{"user: u"} },
 		"a branch each time":      func(i int) []string { return []string{"user: u", fmt.Sprint("user: ", i)} },
