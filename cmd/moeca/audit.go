@@ -16,15 +16,18 @@ import (
 )
 
 type auditCmd struct {
-	Log     auditLog     `cmd:"" help:"Print rows, calls, stages, messages or parts, newest first."`
-	Show    auditShow    `cmd:"" help:"Print one row, its call, and its contents."`
-	Tree    auditTree    `cmd:"" help:"Print what was said in a task: stages, messages, parts."`
-	Metrics auditMetrics `cmd:"" help:"Sum calls up by run, stage, agent, model, upstream, task, day or hour."`
-	Diff    auditDiff    `cmd:"" help:"Compare two runs."`
-	Tail    auditTail    `cmd:"" help:"Print the last rows, and go on with new ones."`
-	Export  auditExport  `cmd:"" help:"Write the log as JSON lines, or as OpenTelemetry traces."`
-	Reindex auditReindex `cmd:"" help:"Delete the index and make it again from the log; the log is only read."`
-	Verify  auditVerify  `cmd:"" help:"Verify the whole log; reads the files, blocks nothing."`
+	Log        auditLog        `cmd:"" help:"Print rows, calls, stages, messages or parts, newest first."`
+	Show       auditShow       `cmd:"" help:"Print one row, its call, and its contents."`
+	Tree       auditTree       `cmd:"" help:"Print what was said in a task: stages, messages, parts."`
+	Metrics    auditMetrics    `cmd:"" help:"Sum calls up by run, stage, agent, model, upstream, task, day or hour."`
+	Diff       auditDiff       `cmd:"" help:"Compare two runs."`
+	Tail       auditTail       `cmd:"" help:"Print the last rows, and go on with new ones."`
+	Export     auditExport     `cmd:"" help:"Write the log as JSON lines, or as OpenTelemetry traces."`
+	Reindex    auditReindex    `cmd:"" help:"Delete the index and make it again from the log; the log is only read."`
+	Bundle     auditBundle     `cmd:"" help:"Write the rows of a run with their proofs, as one file that moeca-verify checks."`
+	Checkpoint auditCheckpoint `cmd:"" help:"Print the last signed checkpoint, to keep it elsewhere."`
+	Erase      auditErase      `cmd:"" help:"Destroy captured contents; needs a terminal and a typed confirmation. Rows stay."`
+	Verify     auditVerify     `cmd:"" help:"Verify the whole log; reads the files, blocks nothing."`
 }
 
 type auditLog struct {

@@ -59,8 +59,15 @@ func (e *env) showRow(v rowView) {
 		fmt.Fprintln(e.stdout, callText(*v.Call))
 	}
 	for _, f := range [][2]string{
-		{"hash", v.Row.Hash}, {"task", v.Row.Task}, {"run", v.Row.Run}, {"stage", v.Row.Stage}, {"session", v.Row.Session}, {"agent", v.Row.Agent},
-		{"upstream", v.Row.Upstream}, {"model", v.Row.Model}, {"detail", v.Row.Detail},
+		{"hash", v.Row.Hash},
+		{"task", v.Row.Task},
+		{"run", v.Row.Run},
+		{"stage", v.Row.Stage},
+		{"session", v.Row.Session},
+		{"agent", v.Row.Agent},
+		{"upstream", v.Row.Upstream},
+		{"model", v.Row.Model},
+		{"detail", v.Row.Detail},
 	} {
 		if f[1] != "" {
 			fmt.Fprintf(e.stdout, "  %-9s %s\n", f[0], plain(f[1]))

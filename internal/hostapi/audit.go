@@ -55,4 +55,5 @@ func (s *Server) registerAudit() {
 			}, err)
 		})
 	s.registerAuditIndex()
+	s.registerAuditEvidence()
 }

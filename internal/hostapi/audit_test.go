@@ -15,6 +15,7 @@ import (
 	"moeca/internal/a2a"
 	"moeca/internal/audit"
 	"moeca/internal/auditindex"
+	"moeca/internal/gateway/gatewayapi"
 )
 
 // asked is a log that remembers what it was asked and knows one of each thing.
@@ -26,6 +27,8 @@ type asked struct {
 	metrics auditindex.MetricsQuery
 	runs    [2]string
 	export  AuditExport
+	bundle  AuditBundle
+	erase   AuditErase
 	broken  error // of the export, after its first line
 }
 
@@ -39,8 +42,11 @@ func (a *asked) Verify(context.Context) (audit.Report, error)       { return aud
 func (a *asked) State(context.Context) (auditindex.State, error) {
 	return auditindex.State{Head: 7}, nil
 }
+
 func (a *asked) Reindex(context.Context) (auditindex.State, error) { return auditindex.State{}, nil }
+
 func (a *asked) Facets(context.Context) (auditindex.Facets, error) { return auditindex.Facets{}, nil }
+
 func (a *asked) Call(_ context.Context, seq int64) (auditindex.Call, error) {
 	return auditindex.Call{Seq: seq, State: auditindex.StateOK}, nil
 }
@@ -89,6 +95,21 @@ func (a *asked) Export(_ context.Context, w io.Writer, q AuditExport) error {
 	return errors.Join(err, a.broken)
 }
 
+func (a *asked) Checkpoint(context.Context) (gatewayapi.Checkpoint, error) {
+	return gatewayapi.Checkpoint{Size: 7}, nil
+}
+
+func (a *asked) Bundle(_ context.Context, w io.Writer, q AuditBundle) error {
+	a.bundle = q
+	_, err := io.WriteString(w, "tar")
+	return err
+}
+
+func (a *asked) Erase(_ context.Context, q AuditErase) (gatewayapi.Erased, error) {
+	a.erase = q
+	return gatewayapi.Erased{Bodies: 2}, nil
+}
+
 func auditServer(t *testing.T) (*Server, *asked, string) {
 	t.Helper()
 	log, tokens := &asked{}, NewTokens(time.Now)
@@ -125,8 +146,9 @@ func TestAuditQueriesReachTheLogAsTheyWereAsked(t *testing.T) {
 		"/api/audit/stages/s%2F1/messages/9-answer?task=t&run=-":                                                {func() any { return log.filter }, inStage},
 		"/api/audit/stages/s%2F1/messages?task=t&run=-&kind=system&part=text&q=x&after=1-1&limit=3&newest=true": {func() any { return log.message }, AuditMessageQuery{Filter: inStage, Kind: "system", Part: "text", Text: "x", After: "1-1", Limit: 3, Newest: true}},
 		"/api/audit/metrics?by=model&step=day&zone=Europe/Berlin&from=2026-03-01T00:00:00Z&run=r&limit=9":       {func() any { return log.metrics }, auditindex.MetricsQuery{By: "model", Step: "day", Zone: berlin, From: from, Run: "r", Limit: 9}},
-		"/api/audit/diff?a=1&b=2":                                    {func() any { return log.runs }, [2]string{"1", "2"}},
-		"/api/audit/export?" + filters + "&format=otlp&content=true": {func() any { return log.export }, AuditExport{Filter: whole, Format: "otlp", Content: true}},
+		"/api/audit/diff?a=1&b=2":                                                                               {func() any { return log.runs }, [2]string{"1", "2"}},
+		"/api/audit/bundle?run=r&withhold=true":                                                                 {func() any { return log.bundle }, AuditBundle{Run: "r", Withhold: true}},
+		"/api/audit/export?" + filters + "&format=otlp&content=true":                                            {func() any { return log.export }, AuditExport{Filter: whole, Format: "otlp", Content: true}},
 	} {
 		if w := send(s, http.MethodGet, url, bearer, ""); w.Code != http.StatusOK {
 			t.Errorf("%s: %d %s", url, w.Code, w.Body)
@@ -185,4 +207,16 @@ func TestAnExportIsADownload(t *testing.T) {
 		}
 	}()
 	send(s, http.MethodGet, "/api/audit/export", bearer, "")
+}
+
+func TestOnlyAPersonErases(t *testing.T) {
+	s, log, program := auditServer(t)
+	if w := send(s, http.MethodPost, "/api/audit/erase", program, `{"run":"r"}`); w.Code != http.StatusForbidden || log.erase.Run != "" {
+		t.Errorf("a program: %d %s", w.Code, w.Body)
+	}
+	person := s.deps.Tokens.Mint("person", PersonScopes())
+	w := send(s, http.MethodPost, "/api/audit/erase", person, `{"rows":[3,4],"reason":"asked"}`)
+	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"bodies":2`) || !reflect.DeepEqual(log.erase, AuditErase{Rows: []int64{3, 4}, Reason: "asked"}) {
+		t.Errorf("a person: %d %s", w.Code, w.Body)
+	}
 }

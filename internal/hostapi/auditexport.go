@@ -3,6 +3,7 @@ package hostapi
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"mime"
 	"net/http"
 
@@ -26,41 +27,43 @@ type auditExportIn struct {
 	Content bool   `query:"content" doc:"with captured contents"`
 }
 
-// registerAuditExport streams: an error after the first byte ends the answer
-// without its end, which every client of HTTP notices.
 func (s *Server) registerAuditExport() {
 	log := s.deps.Audit
 	operation := op(ScopeRead, "audit-export", http.MethodGet, "/api/audit/export", "The log as JSON lines, or as OpenTelemetry traces in JSON lines")
 	huma.Register(s.api, operation, func(_ context.Context, in *auditExportIn) (*huma.StreamResponse, error) {
 		q := AuditExport{Filter: in.filter(), Format: in.Format, Rows: in.Rows, Content: in.Content}
-		return &huma.StreamResponse{Body: func(ctx huma.Context) {
-			out := &lateHeader{ctx: ctx, name: "moeca-audit." + in.Format + ".jsonl"}
-			if in.Format == "jsonl" {
-				out.name = "moeca-audit.jsonl"
-			}
-			err := log.Export(ctx.Context(), out, q)
-			switch {
-			case err == nil:
-				out.begin()
-			case !out.begun:
-				p := s.problemOf(err).(*Problem)
-				ctx.SetHeader("Content-Type", p.ContentType(""))
-				ctx.SetStatus(p.Status)
-				_ = json.NewEncoder(ctx.BodyWriter()).Encode(p)
-			default:
-				s.deps.Logger.Error("export of the log broke off", "error", err)
-				panic(http.ErrAbortHandler)
-			}
-		}}, nil
+		name := map[string]string{"jsonl": "moeca-audit.jsonl", "otlp": "moeca-traces.jsonl"}[in.Format]
+		return s.download(name, "application/jsonl", func(ctx context.Context, w io.Writer) error { return log.Export(ctx, w, q) }), nil
 	})
 }
 
-// lateHeader writes the header with the first byte, so that an export that
-// cannot begin is an error like others.
+// download streams a file. An error before the first byte is an error like
+// others; one after it ends the answer without its end, which every client of
+// HTTP notices.
+func (s *Server) download(name, mediaType string, write func(context.Context, io.Writer) error) *huma.StreamResponse {
+	return &huma.StreamResponse{Body: func(ctx huma.Context) {
+		out := &lateHeader{ctx: ctx, name: name, mediaType: mediaType}
+		err := write(ctx.Context(), out)
+		switch {
+		case err == nil:
+			out.begin()
+		case !out.begun:
+			p := s.problemOf(err).(*Problem)
+			ctx.SetHeader("Content-Type", p.ContentType(""))
+			ctx.SetStatus(p.Status)
+			_ = json.NewEncoder(ctx.BodyWriter()).Encode(p)
+		default:
+			s.deps.Logger.Error("download broke off", "name", name, "error", err)
+			panic(http.ErrAbortHandler)
+		}
+	}}
+}
+
+// lateHeader writes the header with the first byte.
 type lateHeader struct {
-	ctx   huma.Context
-	name  string
-	begun bool
+	ctx             huma.Context
+	name, mediaType string
+	begun           bool
 }
 
 func (l *lateHeader) begin() {
@@ -68,7 +71,7 @@ func (l *lateHeader) begin() {
 		return
 	}
 	l.begun = true
-	l.ctx.SetHeader("Content-Type", "application/jsonl")
+	l.ctx.SetHeader("Content-Type", l.mediaType)
 	l.ctx.SetHeader("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": l.name}))
 	l.ctx.SetHeader("X-Content-Type-Options", "nosniff")
 	l.ctx.SetStatus(http.StatusOK)

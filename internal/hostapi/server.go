@@ -63,6 +63,7 @@ type AuditLog interface {
 	Bodies(ctx context.Context, seq int64) (AuditBodies, error)
 	Verify(ctx context.Context) (audit.Report, error)
 	AuditIndex
+	AuditEvidence
 }
 
 // Server answers the API and serves the UI.

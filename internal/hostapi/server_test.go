@@ -47,7 +47,7 @@ var personOnly = map[string]bool{
 	"put-provider": true, "delete-provider": true, "launch": true,
 	"add-repo": true, "update-repo": true, "remove-repo": true, "begin-demo": true,
 	"set-budget": true, "patch-prices": true, "test-provider": true, "list-models": true, "detect-servers": true,
-	"patch-policy": true, "answer-ask": true, "create-session": true, "revoke-session": true,
+	"erase-audit": true, "patch-policy": true, "answer-ask": true, "create-session": true, "revoke-session": true,
 }
 
 func TestEveryOperationNeedsItsScope(t *testing.T) {

@@ -22,13 +22,14 @@ const (
 	ScopeApprove  Scope = "approve"         // approve a result
 	ScopeMerge    Scope = "merge"           // land an approved result
 	ScopeSecret   Scope = "provider-secret" // set or clear keys, add providers
+	ScopeErase    Scope = "erase"           // destroy what the log captured
 	ScopeLaunch   Scope = "launch"          // make a launch token for a browser
 	publicRequest Scope = ""
 )
 
 // PersonScopes is everything a person may do.
 func PersonScopes() []Scope {
-	return []Scope{ScopeRead, ScopeWork, ScopeRepos, ScopeApprove, ScopeMerge, ScopeSecret, ScopeLaunch}
+	return []Scope{ScopeRead, ScopeWork, ScopeRepos, ScopeApprove, ScopeMerge, ScopeSecret, ScopeErase, ScopeLaunch}
 }
 
 // ProgramScopes is what a program's token may do.

@@ -86,6 +86,9 @@ func (v *AuditView) ready(ctx context.Context) (*auditindex.Index, error) {
 // again; the host works without.
 func (s *Stack) followAudit(context.Context) error {
 	s.audit.version = s.opts.Version
+	if s.gateway != nil {
+		s.audit.admin = s.gateway.Admin
+	}
 	s.onClose(func(context.Context) {
 		if err := s.audit.Close(); err != nil {
 			s.log.Warn("audit index", "error", err)

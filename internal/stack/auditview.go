@@ -14,6 +14,7 @@ import (
 	"moeca/internal/audit"
 	"moeca/internal/auditindex"
 	"moeca/internal/board"
+	"moeca/internal/gateway/gatewayapi"
 	"moeca/internal/hostapi"
 )
 
@@ -27,7 +28,8 @@ import (
 type AuditView struct {
 	dir     string
 	pinFile string
-	version string // of this program, for exports
+	version string             // of this program, for exports
+	admin   *gatewayapi.Client // nil where no host runs
 
 	indexed indexed
 	trees   trees

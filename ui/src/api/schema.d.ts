@@ -55,6 +55,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/audit/bundle": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The rows of a run or a task with their proofs, as one file that moeca-verify checks */
+        get: operations["audit-bundle"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/audit/calls": {
         parameters: {
             query?: never;
@@ -64,6 +81,23 @@ export interface paths {
         };
         /** Calls: an intent with its outcome, or a refusal */
         get: operations["audit-calls"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/audit/checkpoint": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The last signed checkpoint of the log */
+        get: operations["audit-checkpoint"];
         put?: never;
         post?: never;
         delete?: never;
@@ -117,6 +151,23 @@ export interface paths {
         get: operations["audit-diff"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/audit/erase": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Destroy captured contents; rows and their proofs stay */
+        post: operations["erase-audit"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1211,6 +1262,17 @@ export interface components {
             /** Format: int64 */
             unmetered: number;
         };
+        AuditErase: {
+            /**
+             * Format: date-time
+             * @description rows older than this
+             */
+            before?: string;
+            reason?: string;
+            rows?: number[] | null;
+            run?: string;
+            task?: string;
+        };
         AuditFacets: {
             agents: string[] | null;
             models: string[] | null;
@@ -1579,6 +1641,14 @@ export interface components {
             seq: number;
             topic: string;
         };
+        Checkpoint: {
+            origin: string;
+            root: string;
+            /** Format: int64 */
+            size: number;
+            text: string;
+            vkey: string;
+        };
         Conflict: {
             kinds: string[] | null;
             path: string;
@@ -1608,6 +1678,14 @@ export interface components {
             name: string;
             need: string;
             version?: string;
+        };
+        Erased: {
+            /** Format: int64 */
+            bodies: number;
+            /** Format: int64 */
+            bytes: number;
+            /** Format: int64 */
+            row: number;
         };
         Event: {
             cause?: string;
@@ -2280,6 +2358,39 @@ export interface operations {
             };
         };
     };
+    "audit-bundle": {
+        parameters: {
+            query?: {
+                run?: string;
+                /** @description a run or a task, not both */
+                task?: string;
+                /** @description without contents; what commits to them stays */
+                withhold?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "audit-calls": {
         parameters: {
             query?: {
@@ -2320,6 +2431,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AuditListCall"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "audit-checkpoint": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Checkpoint"];
                 };
             };
             /** @description Error */
@@ -2456,6 +2596,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AuditRunDiff"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "erase-audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AuditErase"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Erased"];
                 };
             };
             /** @description Error */
