@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode"
 
 	"moeca/internal/gateway/upstream"
 	"moeca/internal/session"
@@ -48,5 +49,26 @@ func TestABodyWithAThousandURLs(t *testing.T) {
 	r.Session.Scope.Grants = []string{session.GrantURL}
 	if d := (Capability{}).Decide(t.Context(), r); !d.Allowed || !r.Hosted {
 		t.Errorf("%+v", d)
+	}
+}
+
+// A name of megabytes is not said back, and not under its own marks.
+func TestARefusalIsShortWhateverItNames(t *testing.T) {
+	for _, name := range []string{strings.Repeat("a", 1<<20), "x\\u0000\\u001b[31m", strings.Repeat("\u212a", 1<<18)} {
+		for kind, body := range map[string]string{
+			upstream.KindAnthropic: `{"model":"m","messages":[],"` + name + `":1}`,
+			upstream.KindGemini:    `{"contents":[],"` + name + `":1}`,
+			upstream.KindOpenAI:    `{"model":"m","messages":[{"role":"user","content":[{"type":"` + name + `"}]}]}`,
+		} {
+			path := map[string]string{upstream.KindAnthropic: messagesPath, upstream.KindGemini: generatePath, upstream.KindOpenAI: chatPath}[kind]
+			d := Capability{}.Decide(t.Context(), modelCall(kind, path, body))
+			if d.Allowed || len(d.Message) > maxMessage || strings.ContainsFunc(d.Message, func(c rune) bool { return !unicode.IsGraphic(c) }) {
+				t.Errorf("%s: %d bytes, %.100q", kind, len(d.Message), d.Message)
+			}
+		}
+	}
+	r := modelCall(upstream.KindAnthropic, messagesPath, `{"model":"m","messages":[]}`, "anthropic-beta", strings.Repeat("b", 20_000))
+	if d := (Capability{}).Decide(t.Context(), r); d.Allowed || len(d.Message) > maxMessage {
+		t.Errorf("a beta of %d bytes", len(d.Message))
 	}
 }

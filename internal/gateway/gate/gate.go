@@ -19,7 +19,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
+	"unicode"
 
 	"moeca/internal/gateway/gatewayapi"
 	"moeca/internal/gateway/policy"
@@ -68,9 +70,24 @@ type Decision struct {
 // Allow lets the request pass to the next gate.
 func Allow() Decision { return Decision{Allowed: true} }
 
-// Deny refuses with a status, a reason constant and a sentence.
+// maxMessage bounds what a refusal says.
+const maxMessage = 1024
+
+// Deny refuses with a status, a reason constant and a sentence. What a caller
+// wrote may be in the sentence: it gets no longer than it needs to be and holds
+// nothing that a terminal would act on.
 func Deny(status int, reason, format string, args ...any) Decision {
-	return Decision{Status: status, Reason: reason, Message: fmt.Sprintf(format, args...)}
+	message := fmt.Sprintf(format, args...)
+	if len(message) > maxMessage {
+		message = message[:maxMessage-len(" …")] + " …"
+	}
+	message = strings.Map(func(c rune) rune {
+		if unicode.IsGraphic(c) && !unicode.Is(unicode.Bidi_Control, c) {
+			return c
+		}
+		return '?'
+	}, strings.ToValidUTF8(message, "?"))
+	return Decision{Status: status, Reason: reason, Message: message}
 }
 
 // Gate is one decision.
