@@ -37,7 +37,7 @@ func (b *bench) perCore(ctx context.Context) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	note := fmt.Sprintf("%d callers on one way at a time, upstream 5 ms, plaintext, bodies stored and durable", p3Callers)
+	note := fmt.Sprintf("%d callers on one way at a time, upstream 5 ms, plaintext, bodies stored and durable; the peer collects garbage as the gateway does", p3Callers)
 	return []row{
 		figure("P3", "requests_per_second_per_core", "1/s", c.perCore[1], bareProxy, c.perCore[0], note),
 		figure("P3", "requests_per_second", "1/s", c.perSecond[1], bareProxy, c.perSecond[0], "by the clock; callers and stub share the cores"),

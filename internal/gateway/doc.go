@@ -18,8 +18,9 @@
 //	queue the intent row            → the log cannot be written: 503, nothing is sent
 //	wait for the row to be durable  → before egress for writes, for what acts at the
 //	                                  provider, and under a budget that outlives the
-//	                                  session; else the upstream works meanwhile and
-//	                                  the wait is before the first answered byte
+//	                                  session; else the upstream works meanwhile, the
+//	                                  committer is woken when the request has left,
+//	                                  and the wait is before the first answered byte
 //	strip, inject (inject.go)       → ReverseProxy.Rewrite, after hop-by-hop removal
 //	forward (forward.go)            → guarded dialer, no proxy, no redirect followed
 //	scrub, measure, capture         → frame by frame (answer.go)
