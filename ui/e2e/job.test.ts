@@ -29,6 +29,8 @@ describe.skipIf(missing !== null)(`the job by clicking (${missing ?? 'chromium'}
   let session: Session
   let page: Page
   const title = 'Greet the reader in the README'
+  // The stub asks about a branch; a real host about its scripted model.
+  const asked = url === '' ? 'create a branch' : 'call a model'
 
   beforeAll(async () => {
     if (url === '') stub = await startStub(fileURLToPath(new URL('../dist', import.meta.url)))
@@ -174,11 +176,48 @@ describe.skipIf(missing !== null)(`the job by clicking (${missing ?? 'chromium'}
     await shot(page, '13-settings')
   })
 
+  it('has the model asked about from now on', async () => {
+    await page.getByRole('link', { name: 'Policy of demo' }).click()
+    await page.getByRole('heading', { name: 'What agents may do at demo' }).waitFor()
+    const rule = page.getByRole('group', { name: asked })
+    await rule.getByText('Ask me').click()
+    await page.getByText(`You are asked before agents: ${asked}.`).waitFor()
+    expect(await violations(page)).toEqual([])
+    await shot(page, '14-policy')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Nothing is changed yet.').waitFor()
+  })
+
+  it('refuses what the agent asks for, in the drawer', async () => {
+    await page.getByRole('link', { name: /^Delivery/ }).click()
+    await page.keyboard.press('c')
+    await page.getByRole('dialog').getByLabel('Title').fill('Ask before you call')
+    await page.getByRole('dialog').getByRole('button', { name: 'Create and run' }).click()
+    const card = column(page, 'Needs you').getByText('Ask before you call')
+    await card.waitFor({ timeout: minutes })
+    await page.getByText(`the agent wants to ${asked} at`).waitFor({ timeout: minutes })
+    await page.getByRole('button', { name: '1 request waits for you' }).waitFor()
+    await card.click()
+    const drawer = page.getByRole('complementary', { name: 'Task' })
+    const panel = drawer.getByRole('region', { name: `The agent wants to ${asked}` })
+    await panel.getByText(/left$/).waitFor()
+    expect(await violations(page)).toEqual([])
+    await shot(page, '15-ask')
+    await panel.getByRole('button', { name: 'Refuse' }).click()
+    await panel.getByText(/^Refused. Nothing was sent/).waitFor()
+    await page.getByRole('button', { name: '0 requests wait for you' }).waitFor()
+    await shot(page, '16-refused')
+    // The audit says who refused.
+    await panel.getByRole('link', { name: /^audit row/ }).click()
+    await page.getByRole('complementary').getByText('person').first().waitFor()
+    await page.getByRole('link', { name: /^Delivery/ }).click()
+  })
+
   it('goes by the palette', async () => {
     await page.keyboard.press('Control+k')
     await page.getByRole('dialog').getByRole('combobox').fill('deliv')
     expect(await violations(page)).toEqual([])
-    await shot(page, '14-palette')
+    await shot(page, '17-palette')
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'Delivery' }).waitFor()
   })

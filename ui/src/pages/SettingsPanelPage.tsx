@@ -11,6 +11,9 @@ const Budgets = lazy(() =>
   import('@/features/budgets/Budgets').then((m) => ({ default: m.Budgets })),
 )
 const Prices = lazy(() => import('@/features/budgets/Prices').then((m) => ({ default: m.Prices })))
+const Sessions = lazy(() =>
+  import('@/features/sessions/Sessions').then((m) => ({ default: m.Sessions })),
+)
 
 export function SettingsPanelPage() {
   const { panel } = useParams({ from: '/settings/$panel' })
@@ -27,6 +30,8 @@ function panelOf(name: SettingsPanelName) {
       return <Budgets />
     case 'prices':
       return <Prices />
+    case 'sessions':
+      return <Sessions />
     case 'appearance':
       return <Appearance />
     case 'machine':

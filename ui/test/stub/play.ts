@@ -29,8 +29,11 @@ export async function playRun(state: State, task: Wire['Task']): Promise<void> {
   state.touch(task, { status: 'running', column: 'working', next_action: '', attempt })
   const lines: Wire['LogLine'][] = []
   state.logs.set(run.id, lines)
+  const rules = state.policies.get('demo')?.forbidden ?? []
+  if (rules.some((rule) => rule.effect === 'ask')) state.ask(task)
   for (const event of script) {
     await pause(120)
+    while (state.asks.length > 0 && run.status === 'running') await pause(50)
     if (run.status === 'stopped') break
     lines.push({
       seq: lines.length + 1,

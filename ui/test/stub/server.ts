@@ -153,6 +153,7 @@ function routesOf(state: State): [string, RegExp, Handler][] {
       /^\/api\/providers\/([^/]+)\/policy$/,
       ([name], body) => state.setPolicy(name ?? '', body as never),
     ],
+    ['GET', /^\/api\/sessions$/, () => state.sessions],
     ['GET', /^\/api\/budgets$/, () => state.budgets],
     ['PUT', /^\/api\/budgets$/, (_p, body) => state.setBudget(body as never)],
     ['GET', /^\/api\/prices$/, () => ({ prices: state.prices })],

@@ -17,6 +17,22 @@ export class State {
   approvals = new Map<string, Wire['Approval']>()
   providers: Wire['Provider'][] = [provider('demo', true), provider('anthropic', false)]
   asks: Wire['Ask'][] = []
+  sessions: Wire['LiveSession'][] = [
+    {
+      id: 's1',
+      program: true,
+      service: false,
+      name: 'a script of mine with a rather long name',
+      reach: ['anthropic'],
+      grants: ['web-search', 'beta:something-new'],
+      repos: [],
+      budget: { tokens: 1_000_000 },
+      spent: { tokens: 250_000, cost_nano: 1_250_000_000 },
+      unattended: true,
+      minted_at: new Date().toISOString(),
+      expires_at: new Date(Date.now() + 3_000_000).toISOString(),
+    },
+  ]
   policies = new Map<string, Wire['Policy']>()
   budgets: Wire['BudgetState'][] = [budget('day', ''), budget('provider', 'anthropic')]
   prices: Wire['Price'][] = [

@@ -1,3 +1,10 @@
 /** The panels of the settings, in order; each has an address of its own. */
-export const settingsPanels = ['providers', 'budgets', 'prices', 'appearance', 'machine'] as const
+export const settingsPanels = [
+  'providers',
+  'budgets',
+  'prices',
+  'sessions',
+  'appearance',
+  'machine',
+] as const
 export type SettingsPanelName = (typeof settingsPanels)[number]
