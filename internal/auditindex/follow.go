@@ -35,11 +35,12 @@ func (x *Index) Sync(ctx context.Context, progress func(State)) error {
 }
 
 // Nudge indexes the last rows, so that what was just done is found. It does
-// nothing while there is more to do than fits one batch, or another does it.
+// nothing while there is more to do than fits a batch: whoever follows does it.
 func (x *Index) Nudge(ctx context.Context) error {
-	if !x.apply.TryLock() {
+	if state := x.State(); state.Last-state.Head > batchRows {
 		return nil
 	}
+	x.apply.Lock()
 	defer x.apply.Unlock()
 	if x.look() > batchRows {
 		return nil

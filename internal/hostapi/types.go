@@ -152,7 +152,7 @@ type VerifyReport struct {
 // the object itself.
 type Change struct {
 	Seq   int64  `json:"seq"`
-	Topic string `json:"topic"` // repos, tasks, asks, run:<id>
+	Topic string `json:"topic"` // repos, tasks, asks, run:<id>, audit
 	Kind  string `json:"kind"`
 	ID    string `json:"id"`
 }
