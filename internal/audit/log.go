@@ -21,6 +21,7 @@ type Options struct {
 	Now          func() time.Time
 	FS           FS
 	Logger       *slog.Logger
+	Follows      *Predecessor // the broken log in whose place this one begins
 }
 
 func (o Options) withDefaults() Options {

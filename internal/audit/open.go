@@ -343,6 +343,16 @@ func (l *Log) announce(f *found) error {
 	rows := []Record{{Kind: KindSystem, Subject: "opened", Attrs: []Attr{
 		{Key: "log", Value: hex.EncodeToString(l.id[:])}, {Key: "vkey", Value: l.notary.signer.vkey},
 	}}}
+	if l.o.Follows != nil {
+		if l.durable.seq > 0 {
+			return errNotEmpty
+		}
+		first, err := l.o.Follows.row()
+		if err != nil {
+			return err
+		}
+		rows = append([]Record{first}, rows...)
+	}
 	if t := f.torn; t != nil {
 		rows = append(rows, Record{Kind: KindSystem, Subject: "recovered", Attrs: []Attr{
 			{Key: "bytes", Value: strconv.FormatInt(t.bytes, 10)}, {Key: "file", Value: t.file},
