@@ -34,12 +34,27 @@ func (e *env) audit() (api *auditAPI, done func()) {
 		return &auditAPI{remote: c}, func() {}
 	}
 	view := stack.ReadAudit(e.cli.Data)
+	view.Progress = e.indexing()
 	tokens := hostapi.NewTokens(time.Now)
 	api = &auditAPI{
 		view: view, token: tokens.Mint("program", hostapi.ProgramScopes()),
 		local: hostapi.New(hostapi.Deps{Audit: view, Tokens: tokens, Version: version, Now: time.Now, Logger: slog.New(slog.NewTextHandler(e.stderr, nil))}),
 	}
 	return api, func() { _ = view.Close() }
+}
+
+// patience is how long a command is silent while it makes an index.
+const patience = 2 * time.Second
+
+// indexing says now and then how far an index is that takes long to make.
+func (e *env) indexing() func(auditindex.State) {
+	said := time.Now()
+	return func(s auditindex.State) {
+		if now := time.Now(); now.Sub(said) > patience {
+			said = now
+			fmt.Fprintf(e.stderr, "moeca: indexing the log: row %d of %d\n", s.Head, s.Last)
+		}
+	}
 }
 
 // get asks for an object.
@@ -222,7 +237,8 @@ func (auditReindex) Run(e *env) error {
 	if api.remote != nil {
 		state, err = api.reindex(e.ctx)
 	} else {
-		err = api.view.Rebuild(e.ctx, func(s auditindex.State) { state = s })
+		tell := e.indexing()
+		err = api.view.Rebuild(e.ctx, func(s auditindex.State) { state = s; tell(s) })
 	}
 	if err != nil {
 		return err

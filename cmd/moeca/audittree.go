@@ -20,7 +20,7 @@ func (a *auditLog) contexts(e *env, api *auditAPI, q url.Values) error {
 		return err
 	}
 	return printList(e, items, func(c auditindex.Context) string {
-		return fmt.Sprintf("%s %-16s %d runs, %d stages, %s", c.Ended.Local().Format(time.DateTime), nameOr(c.Task, "(no task)"), c.Runs, c.Stages, totalsText(c.Totals))
+		return fmt.Sprintf("%s %-16s %d runs, %d stages, %s", c.Ended.Local().Format(time.DateTime), plain(nameOr(c.Task, "(no task)")), c.Runs, c.Stages, totalsText(c.Totals))
 	})
 }
 

@@ -49,7 +49,7 @@ func (v *AuditView) openIndex(ctx context.Context, all bool) (*auditindex.Index,
 		return nil, indexError(err)
 	}
 	if all {
-		if err := x.Sync(ctx, nil); err != nil {
+		if err := x.Sync(ctx, v.Progress); err != nil {
 			return nil, errors.Join(indexError(err), x.Close())
 		}
 	}
@@ -81,7 +81,7 @@ func (v *AuditView) ready(ctx context.Context) (*auditindex.Index, error) {
 	return x, indexError(x.Nudge(ctx))
 }
 
-// follow keeps the index at the end of the log and tells subscribers of the
+// followAudit keeps the index at the end of the log and tells subscribers of the
 // topic "audit" the new end. Another process's index, or a full disk, is tried
 // again; the host works without.
 func (s *Stack) followAudit(context.Context) error {

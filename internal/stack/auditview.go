@@ -31,6 +31,10 @@ type AuditView struct {
 	version string             // of this program, for exports
 	admin   *gatewayapi.Client // nil where no host runs
 
+	// Progress, when it is set, is told how far the index is while one is made for
+	// a question that waits for it.
+	Progress func(auditindex.State)
+
 	indexed indexed
 	trees   trees
 
