@@ -19,59 +19,79 @@ const NeverCredential = "the body names a key or a token, or cannot be read for 
 // namesCredential says that a body names a key or a token at its top, or that
 // it cannot be told.
 func namesCredential(in Input) bool {
+	found, told := bodyNames(in, isCredential)
+	return found || !told
+}
+
+func isCredential(name string) bool { return name == "key" || name == "token" }
+
+// isMethod: the names by which frameworks let a body replace the method of its
+// request. "method" by itself is a word of JSON-RPC.
+func isMethod(name string) bool {
+	switch name {
+	case "_method", "_httpmethod", "_http_method", "x-http-method", "x-http-method-override", "x-method-override":
+		return true
+	}
+	return false
+}
+
+// bodyNames says whether a body of JSON, a form or form data has a name at its
+// top that is asked for, and whether that can be told. Names are in lower case.
+func bodyNames(in Input, asked func(name string) bool) (found, told bool) {
 	if len(in.Body) == 0 {
-		return false
+		return false, true
+	}
+	see := func(name string) {
+		name, _, _ = strings.Cut(strictjson.Fold(strings.TrimSpace(name)), "[") // key[] and key[0] are lists of keys
+		found = found || asked(name)
 	}
 	kind, parameters, err := mime.ParseMediaType(in.Header.Get("Content-Type"))
 	switch {
 	case err != nil || len(in.Header["Content-Type"]) > 1 || parameters["charset"] != "" && !strings.EqualFold(parameters["charset"], "utf-8"):
-		return true
 	case kind == "application/json":
-		doc, err := strictjson.Read(in.Body, strictjson.Object)
-		if err != nil {
-			return true
-		}
-		found := false
-		doc.Each(func(name string, _ strictjson.Document) bool {
-			found = found || isCredential(name)
-			return !found
-		})
-		return found
+		told = jsonNames(in.Body, see)
 	case kind == "application/x-www-form-urlencoded":
-		return formNames(string(in.Body))
+		told = formNames(string(in.Body), see)
 	case kind == "multipart/form-data":
-		return partNames(in.Body, parameters["boundary"])
+		told = partNames(in.Body, parameters["boundary"], see)
 	}
-	return true
+	return found, told
 }
 
-func isCredential(name string) bool {
-	name, _, _ = strings.Cut(strictjson.Fold(strings.TrimSpace(name)), "[") // key[] and key[0] are lists of keys
-	return name == "key" || name == "token"
+func jsonNames(body []byte, see func(string)) bool {
+	doc, err := strictjson.Read(body, strictjson.Object)
+	doc.Each(func(name string, _ strictjson.Document) bool {
+		see(name)
+		return true
+	})
+	return err == nil || errors.Is(err, strictjson.ErrType) // a list has no names at its top
 }
 
-func formNames(body string) bool {
+func formNames(body string, see func(string)) bool {
 	for pair := range strings.SplitSeq(body, "&") {
 		name, _, _ := strings.Cut(pair, "=")
-		if name, err := url.QueryUnescape(name); err != nil || isCredential(name) {
-			return true
+		name, err := url.QueryUnescape(name)
+		if err != nil {
+			return false
 		}
+		see(name)
 	}
-	return strings.Contains(body, ";") // some take it for a separator
+	return !strings.Contains(body, ";") // some take it for a separator
 }
 
-func partNames(body []byte, boundary string) bool {
+func partNames(body []byte, boundary string, see func(string)) bool {
 	if boundary == "" {
-		return true
+		return false
 	}
 	r := multipart.NewReader(bytes.NewReader(body), boundary)
 	for {
 		part, err := r.NextRawPart()
 		if err != nil {
-			return !errors.Is(err, io.EOF)
+			return errors.Is(err, io.EOF)
 		}
-		if len(part.Header["Content-Disposition"]) != 1 || part.FormName() == "" || isCredential(part.FormName()) {
-			return true
+		if len(part.Header["Content-Disposition"]) != 1 || part.FormName() == "" {
+			return false
 		}
+		see(part.FormName())
 	}
 }

@@ -53,3 +53,31 @@ func TestTrelloTakesNoCredentialOfTheCallersOwn(t *testing.T) {
 		t.Error("a body of two types")
 	}
 }
+
+func TestNoBodyReplacesTheMethodThatWasJudged(t *testing.T) {
+	const form, json = "application/x-www-form-urlencoded", "application/json; charset=utf-8"
+	for name, c := range map[string]struct {
+		kind, body string
+		never      bool
+	}{
+		"a form":                  {form, "a=1&_method=DELETE", true},
+		"a form, escaped":         {form, "%5Fmethod=DELETE", true},
+		"a form, capitals":        {form, "_METHOD=delete", true},
+		"a form that is broken":   {form, "_method=DELETE&%zz", true},
+		"JSON":                    {json, `{"_method":"DELETE"}`, true},
+		"form data":               {"multipart/form-data; boundary=b", "--b\r\nContent-Disposition: form-data; name=\"_method\"\r\n\r\nDELETE\r\n--b--\r\n", true},
+		"JSON, twice":             {json, `{"_method":"GET","_method":"DELETE"}`, true},
+		"JSON, twice by escapes":  {json, `{"a":1,"a":2,"\u005f\u006dethod":"DELETE"}`, true},
+		"JSON behind a mark":      {json, "\ufeff" + `{"_method":"DELETE"}`, true},
+		"JSON with a comment":     {json, `{/**/"_method":"DELETE"}`, true},
+		"calls of a tool server":  {json, `[{"jsonrpc":"2.0","method":"tools/call"}]`, false},
+		"a call of a tool server": {json, `{"jsonrpc":"2.0","method":"tools/call","params":{"_method":"x"}}`, false},
+		"a method in a form":      {form, "method=post", false},
+		"bytes":                   {"application/octet-stream", "_method=DELETE", false},
+	} {
+		ops, err := Parse(Input{Kind: upstream.KindCustom, Method: "POST", Path: "/x", Header: http.Header{"Content-Type": {c.kind}}, Body: []byte(c.body)})
+		if err != nil || len(ops) != 1 || (ops[0].Never != "") != c.never {
+			t.Errorf("%s: %+v, %v", name, ops, err)
+		}
+	}
+}

@@ -1,13 +1,28 @@
 package policy
 
 import (
+	"bytes"
 	"net/http"
 	"strings"
 
 	"moeca/internal/gateway/upstream"
 )
 
-const neverFetch = "fetch only reads"
+const (
+	neverFetch    = "fetch only reads"
+	neverReplaced = "the body names another method than the one that was judged"
+)
+
+// replacesMethod: where it cannot be told, the word is enough. A body that is
+// no form and no JSON replaces none.
+func replacesMethod(in Input) bool {
+	found, told := bodyNames(in, isMethod)
+	if found || told {
+		return found
+	}
+	kind, body := strings.ToLower(strings.Join(in.Header["Content-Type"], " ")), bytes.ToLower(in.Body)
+	return (strings.Contains(kind, "json") || strings.Contains(kind, "form")) && (bytes.Contains(body, []byte("method")) || bytes.Contains(body, []byte(`\u`)))
+}
 
 // searches are the POSTs that only read, by kind. A leading version segment of
 // the path is written as it is.
@@ -37,6 +52,8 @@ func parseTool(in Input) Operation {
 		op.Never = neverFetch
 	case in.Kind == upstream.KindTrello && !isRead(in.Method) && namesCredential(in):
 		op.Never = NeverCredential
+	case in.Kind == upstream.KindCustom && in.Method == http.MethodPost && replacesMethod(in):
+		op.Never = neverReplaced
 	case in.Kind == upstream.KindRAG && in.Method != http.MethodPost:
 		op.Name = "rag.other"
 	case isRead(in.Method) && namesAction(in):
