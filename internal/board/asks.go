@@ -22,6 +22,9 @@ func (s *Service) SetAsks(ctx context.Context, open []gatewayapi.Ask) error {
 			waiting[a.Run] = askCause(a, open)
 		}
 	}
+	s.waitMu.Lock()
+	s.waiting = waiting // before the transaction: see released
+	s.waitMu.Unlock()
 	err := s.change(ctx, func(c *change) error {
 		for _, a := range open {
 			if !slices.Contains(s.asks, a.ID) {
@@ -70,6 +73,18 @@ func askCause(a gatewayapi.Ask, open []gatewayapi.Ask) string {
 		cause += fmt.Sprintf(" (%d more wait)", more)
 	}
 	return cause
+}
+
+// released notes that a run waits already as its agent is noted to work: an
+// agent may ask before the host has written down that it has let it go.
+func (c *change) released(ctx context.Context, id string) error {
+	c.s.waitMu.Lock()
+	cause := c.s.waiting[id]
+	c.s.waitMu.Unlock()
+	if cause == "" {
+		return nil
+	}
+	return c.waitRun(ctx, id, cause)
 }
 
 // wait brings the runs that wait, or did, to what is so now.

@@ -105,6 +105,36 @@ func TestAskMovesTheTaskToThePerson(t *testing.T) {
 	}
 }
 
+// An agent may ask before the host has written down that it let it go.
+func TestAskThatIsFasterThanTheHostIsShown(t *testing.T) {
+	w := newWorld(t).start()
+	w.repo()
+	agent, free := held(edits(map[string]string{"a.txt": "x\n"}))
+	w.driver.agent = agent
+	id := w.task("Fast").ID
+	asked := make(chan error, 1)
+	w.hook = func(step string) {
+		if step == "release" {
+			asked <- w.SetAsks(context.Background(), []gatewayapi.Ask{ask("a", w.look(id).Attempt.Run.ID)})
+		}
+	}
+	r := must(w.RunTask(t.Context(), id))(t)
+	if err := <-asked; err != nil {
+		t.Fatal(err)
+	}
+	w.until(id, board.StatusWaiting)
+	if err := w.SetAsks(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	w.until(id, board.StatusRunning)
+	close(free)
+	must(w.WaitRun(t.Context(), r.ID))(t)
+	if task := w.look(id); task.Status != board.StatusReviewing {
+		t.Errorf("task is %s: %s", task.Status, task.Cause)
+	}
+	w.checkTrue()
+}
+
 func second[T any](_ T, err error) error { return err }
 
 func TestRunThatWaitsCanBeStoppedAndRecovered(t *testing.T) {

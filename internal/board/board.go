@@ -90,6 +90,9 @@ type Service struct {
 
 	asksMu sync.Mutex // held over a SetAsks
 	asks   []string   // ids it told of last
+
+	waitMu  sync.Mutex
+	waiting map[string]string // run → why it waits for a person, whatever its state
 }
 
 // active is something that runs in the background.

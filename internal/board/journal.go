@@ -42,7 +42,10 @@ func (c *change) appendRun(ctx context.Context, id string, e run.Event) error {
 	if over {
 		return nil
 	}
-	return c.follow(ctx, task, attempt, e, st)
+	if err := c.follow(ctx, task, attempt, e, st); err != nil || e.Kind != run.EvReleased {
+		return err
+	}
+	return c.released(ctx, id)
 }
 
 // follow moves attempt and task after a run's event. A closed task stays so.
