@@ -48,7 +48,7 @@
 //     because a kernel may report success after it threw the pages away.
 //   - A row nobody waits for may wait some milliseconds for others, so that they
 //     share their syncs: an intent until Hurry or Wait is called, an outcome for
-//     the next row, and every row for the turn of its commit (commit.go). A row
+//     the next row, and every row for the turn of its commit (turns.go). A row
 //     that is waited for is written at once.
 //   - When the disk is full, intents are refused while outcomes are still
 //     written into space that was allocated before (space.go).

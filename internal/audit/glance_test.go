@@ -54,57 +54,6 @@ func FuzzGlance(f *testing.F) {
 	})
 }
 
-// TestRowsShareASync: a row nobody waits for goes to the disk with the next one,
-// at its turn when somebody hurried it, by itself when nothing else comes, and
-// at once with everything before it when somebody waits.
-func TestRowsShareASync(t *testing.T) {
-	fs := newFaultFS(t)
-	l := mustOpenLog(t, fs.root, Options{FS: fs})
-	defer l.Close()
-	syncs := func() int {
-		fs.mu.Lock()
-		defer fs.mu.Unlock()
-		return fs.syncs[seg1]
-	}
-	pauses := func(linger, pace time.Duration) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.linger, l.pace = linger, pace
-	}
-	durable := func(p *Pending) {
-		t.Helper()
-		if err := p.Wait(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	outcome := func(p *Pending) *Pending {
-		return mustQueue(t, l, Record{Kind: KindOutcome, Ref: p.Seq(), Result: ResultOK})
-	}
-	pauses(time.Hour, time.Hour)
-	intent := mustQueue(t, l, Record{Kind: KindIntent})
-	durable(intent)
-	before := syncs()
-	outcome(intent)
-	mustQueue(t, l, Record{Kind: KindRefusal})
-	l.Hurry() // it is not its turn
-	next := mustQueue(t, l, Record{Kind: KindIntent})
-	durable(next)
-	if got := syncs() - before; got != 1 {
-		t.Errorf("four rows took %d syncs", got)
-	}
-	pauses(time.Hour, 0)
-	durable(outcome(next)) // after it, it is always the next one's turn
-	<-mustQueue(t, l, Record{Kind: KindRefusal}).batch.done
-	hurried := mustQueue(t, l, Record{Kind: KindIntent})
-	l.Hurry()
-	<-hurried.batch.done
-	pauses(time.Nanosecond, 0)
-	<-outcome(hurried).batch.done
-	pauses(time.Nanosecond, time.Millisecond)
-	<-mustQueue(t, l, Record{Kind: KindRefusal}).batch.done
-	<-mustQueue(t, l, Record{Kind: KindRefusal}).batch.done // its turn comes
-}
-
 // TestRowHashInPlace: the hash taken in the frame is the leaf hash of the row.
 func TestRowHashInPlace(t *testing.T) {
 	for _, batch := range []int64{1, 1 << 40, 1 << 60} {
