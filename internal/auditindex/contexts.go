@@ -70,7 +70,7 @@ func (s *Span) scanSpan(row scanner, before ...any) error {
 	return nil
 }
 
-// Contexts returns tasks by their last row, newest first.
+// Contexts returns tasks by their last call, newest first.
 func (x *Index) Contexts(ctx context.Context, q Query) (p Page[Context], err error) {
 	name := q.name("contexts", true)
 	before, err := q.Cursor.seq(name)
@@ -80,41 +80,69 @@ func (x *Index) Contexts(ctx context.Context, q Query) (p Page[Context], err err
 	if q.Limit < 1 || q.Oldest {
 		return p, fmt.Errorf("%w: tasks come newest first, at least one", ErrInvalid)
 	}
-	having := ""
-	if before > 0 {
-		having = fmt.Sprintf(" HAVING max(max(seq, outcome)) < %d", before)
-	}
-	p.Count = -1
 	err = x.read(ctx, func(tx *sql.Tx) error {
 		cond, err := q.found(ctx, tx)
 		if err != nil {
 			return err
 		}
-		if before == 0 {
-			if err := tx.QueryRowContext(ctx, fmt.Sprintf(`SELECT count(*) FROM (SELECT DISTINCT task FROM call WHERE %s LIMIT %d)`, cond, CountLimit+1),
-				cond.args...).Scan(&p.Count); err != nil {
-				return err
-			}
+		tasks, err := p.choose(ctx, tx, cond, before, q.Limit, name)
+		if err != nil || len(tasks) == 0 {
+			return err
 		}
+		list, err := json.Marshal(tasks)
+		if err != nil {
+			return err
+		}
+		cond.add("task IN (SELECT value FROM json_each(?))", string(list))
 		rows, err := tx.QueryContext(ctx, fmt.Sprintf(`SELECT task, count(DISTINCT nullif(run, '')), count(DISTINCT nullif(stage, '')), %s
-			FROM call WHERE %s GROUP BY task%s ORDER BY max(max(seq, outcome)) DESC LIMIT %d`, spanColumns, cond, having, q.Limit+1), cond.args...)
+			FROM call WHERE %s GROUP BY task ORDER BY max(seq) DESC`, spanColumns, cond), cond.args...)
 		if err != nil {
 			return err
 		}
 		return each(rows, func() error {
 			var c Context
-			if err := c.scanSpan(rows, &c.Task, &c.Runs, &c.Stages); err != nil {
-				return err
-			}
-			if len(p.Items) == q.Limit {
-				p.Next = cursorOf(p.Items[q.Limit-1].Last, name)
-				return nil
-			}
+			err := c.scanSpan(rows, &c.Task, &c.Runs, &c.Stages)
 			p.Items = append(p.Items, c)
-			return nil
+			return err
 		})
 	})
 	return p, err
+}
+
+// choose finds the tasks of the page, so that only theirs are summed, and where
+// the next one begins.
+func (p *Page[T]) choose(ctx context.Context, tx *sql.Tx, cond *condition, before int64, limit int, name string) (tasks []string, err error) {
+	having, most := "", CountLimit+1 // all are counted with the first page
+	if before > 0 {
+		having, most = fmt.Sprintf("HAVING max(seq) < %d", before), limit+1
+	}
+	rows, err := tx.QueryContext(ctx, fmt.Sprintf(`SELECT task, max(seq) FROM call WHERE %s GROUP BY task %s ORDER BY 2 DESC LIMIT %d`,
+		cond, having, most), cond.args...)
+	if err != nil {
+		return nil, err
+	}
+	err = each(rows, func() error {
+		var task string
+		var last int64
+		if err := rows.Scan(&task, &last); err != nil {
+			return err
+		}
+		p.Count++
+		switch {
+		case len(tasks) < limit:
+			tasks, p.Last = append(tasks, task), last
+		case p.Next == "":
+			p.Next = cursorOf(p.Last, name)
+		}
+		return nil
+	})
+	if p.Next == "" {
+		p.Last = 0
+	}
+	if before > 0 {
+		p.Count = -1
+	}
+	return tasks, err
 }
 
 // StageLimit bounds the stages of one answer.

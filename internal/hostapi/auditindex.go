@@ -226,7 +226,7 @@ func (s *Server) registerAuditIndex() {
 
 func (s *Server) registerAuditTree() {
 	log := s.deps.Audit
-	huma.Register(s.api, op(ScopeRead, "audit-contexts", http.MethodGet, "/api/audit/contexts", "Tasks by their last row, newest first, with totals"),
+	huma.Register(s.api, op(ScopeRead, "audit-contexts", http.MethodGet, "/api/audit/contexts", "Tasks by their last call, newest first, with totals"),
 		func(ctx context.Context, in *auditList) (*body[AuditList[auditindex.Context]], error) {
 			page, err := log.Contexts(ctx, in.query())
 			return answer(s, listed(page), err)

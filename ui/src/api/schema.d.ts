@@ -113,7 +113,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Tasks by their last row, newest first, with totals */
+        /** Tasks by their last call, newest first, with totals */
         get: operations["audit-contexts"];
         put?: never;
         post?: never;
