@@ -4,6 +4,9 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +15,9 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"filippo.io/torchwood"
+	"golang.org/x/mod/sumdb/note"
 )
 
 // runsLog writes a log in which two runs of two tasks take turns, each with an
@@ -121,6 +127,12 @@ func TestBundleOfACheckpoint(t *testing.T) {
 	if _, m = mustBundle(t, dir, BundleQuery{Run: "run-0"}); m.Rows != before.Rows+2 { // and its outcome, unknown
 		t.Errorf("%+v", m)
 	}
+	// One that a witness has cosigned stays so.
+	cosigned := cosign(t, c)
+	b, _ = mustBundle(t, dir, BundleQuery{Run: "run-0", Checkpoint: &cosigned})
+	if rep := readBundle(t, b); !rep.OK || rep.Checkpoint != cosigned.Text {
+		t.Errorf("%+v", rep)
+	}
 	other, _, err := ReadCheckpoint(runsLog(t, 20))
 	if err != nil {
 		t.Fatal(err)
@@ -128,6 +140,36 @@ func TestBundleOfACheckpoint(t *testing.T) {
 	if _, err := WriteBundle(t.Context(), dir, io.Discard, BundleQuery{Run: "run-0", Checkpoint: &other}); err == nil {
 		t.Error("proven against another log")
 	}
+}
+
+// cosign adds the signature of a witness as C2SP tlog-cosignature has it.
+func cosign(t *testing.T, c Checkpoint) Checkpoint {
+	t.Helper()
+	_, key, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	witness, err := torchwood.NewCosignatureSigner("witness.example/w1", key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, signatures, _ := strings.Cut(c.Text, "\n\n")
+	n := &note.Note{Text: text + "\n"}
+	own := strings.Fields(signatures)
+	raw, err := base64.StdEncoding.DecodeString(own[2])
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.Sigs = []note.Signature{{Name: own[1], Hash: binary.BigEndian.Uint32(raw), Base64: own[2]}}
+	signed, err := note.Sign(n, witness)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := ParseCheckpoint(string(signed))
+	if err != nil || out.Root != c.Root || out.Text == c.Text {
+		t.Fatalf("%q, %v", signed, err)
+	}
+	return out
 }
 
 // entries lists the entries of a bundle.

@@ -135,6 +135,7 @@ type verifier struct {
 
 	id     logID
 	chain  chain
+	end    int64 // size of the last segment at the beginning: a writer may be faster than we are
 	batch  int64 // commit of the last row; 0 before the first row read
 	open   map[int64]struct{}
 	packs  map[int64]*os.File
@@ -181,12 +182,18 @@ func (v *verifier) segments(ctx context.Context, nums []int64) error {
 	if len(nums) == 0 {
 		return nil
 	}
-	num, err := v.firstSegment(ctx, nums[len(nums)-1])
+	last := nums[len(nums)-1]
+	st, err := os.Stat(filepath.Join(v.dir, segmentName(last)))
+	if err != nil {
+		return err
+	}
+	v.end = st.Size()
+	num, err := v.firstSegment(ctx, last)
 	if err != nil {
 		return err
 	}
 	for ; ; num++ {
-		more, err := v.segment(ctx, num, nums[len(nums)-1])
+		more, err := v.segment(ctx, num, last)
 		if err != nil || !more {
 			return err
 		}
@@ -330,15 +337,17 @@ func (v *verifier) segment(ctx context.Context, num, last int64) (more bool, err
 	}
 	v.id = h.id
 	frames := newFrameReader(f, h.id, segmentHeader)
-	if err := v.rows(ctx, name, frames); err != nil {
+	if num == last {
+		return false, v.rows(ctx, name, frames, v.end)
+	}
+	if err := v.rows(ctx, name, frames, math.MaxInt64); err != nil {
 		return false, err
 	}
-	more, err = v.follows(ctx, num+1, last)
-	if err != nil || !more {
+	if err := v.follows(ctx, num+1); err != nil {
 		return false, err
 	}
 	// Its header was written after our last row: now there are no more to come.
-	return true, v.rows(ctx, name, frames)
+	return true, v.rows(ctx, name, frames, math.MaxInt64)
 }
 
 // header reads the header of a segment that may just be coming into being.
@@ -353,26 +362,27 @@ func (v *verifier) header(ctx context.Context, f *os.File) (header, error) {
 	return readHeader(f)
 }
 
-// follows says whether segment num is to be verified. One that appeared since
-// the start and has no header yet holds no row.
-func (v *verifier) follows(ctx context.Context, num, last int64) (bool, error) {
+// follows waits for the header of a segment that there is.
+func (v *verifier) follows(ctx context.Context, num int64) error {
 	f, err := os.Open(filepath.Join(v.dir, segmentName(num)))
 	if errors.Is(err, fs.ErrNotExist) {
-		return num <= last, nil
+		return nil
 	}
 	if err != nil {
-		return false, err
+		return err
 	}
 	defer f.Close()
-	_, err = v.header(ctx, f)
-	return num <= last || err != errShort, nil
+	if _, err := v.header(ctx, f); err != nil && !isDamage(err) && !errors.Is(err, ErrNewerVersion) {
+		return err
+	}
+	return nil
 }
 
-// rows verifies rows up to the end of the segment.
-func (v *verifier) rows(ctx context.Context, name string, frames *frameReader) error {
+// rows verifies the rows of the segment that begin before end.
+func (v *verifier) rows(ctx context.Context, name string, frames *frameReader, end int64) error {
 	frames.seek(frames.off)
 	waited := false
-	for {
+	for frames.off < end {
 		if v.chain.seq%1000 == 0 {
 			if err := ctx.Err(); err != nil {
 				return context.Cause(ctx)
@@ -401,6 +411,7 @@ func (v *verifier) rows(ctx context.Context, name string, frames *frameReader) e
 			return err
 		}
 	}
+	return nil
 }
 
 func (v *verifier) row(name string, f frame) error {

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -254,6 +255,56 @@ func TestVerifyFromACheckpoint(t *testing.T) {
 	delete(damaged, "tree/1")
 	if rep := verifyFiles(t, dir, damaged, VerifyOptions{From: late}); rep.OK || rep.FirstBroken != 256 || !strings.Contains(rep.Problem, "has lost") {
 		t.Errorf("a lost level: %+v", rep)
+	}
+}
+
+// TestVerifyBesideAWriter: rows, tree and checkpoint grow while they are read,
+// and each run goes on from the checkpoint that the one before returned.
+func TestVerifyBesideAWriter(t *testing.T) {
+	dir := t.TempDir()
+	l := mustOpenLog(t, dir, Options{FS: unsyncedFS{}, SegmentBytes: 20_000})
+	ended := make(chan error, 1)
+	go func() {
+		for i := range 3000 {
+			p, err := l.Queue(Record{Kind: KindRefusal, Gate: "write"}, body(100, fmt.Sprint("content ", i)), nil)
+			if err == nil && i%4 == 0 {
+				err = p.Wait(context.Background())
+			}
+			if err == nil && i%50 == 0 {
+				_, err = l.Checkpoint(context.Background())
+			}
+			if err != nil {
+				ended <- err
+				return
+			}
+		}
+		ended <- nil
+	}()
+	var from *Checkpoint
+	for i, writing := 0, true; writing; i++ {
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Fatal(err)
+			}
+			writing = false // one more run
+		default:
+		}
+		o := VerifyOptions{Bodies: i%3 == 0, From: from}
+		if i%2 == 0 {
+			o.From, o.Held = nil, from
+		}
+		rep, err := Verify(t.Context(), dir, o)
+		if err != nil || !rep.OK {
+			t.Fatalf("run %d: %+v, %v", i, rep, err)
+		}
+		from = parseText(t, []byte(rep.Checkpoint))
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if from.Size == 0 {
+		t.Error("nothing was signed meanwhile")
 	}
 }
 
