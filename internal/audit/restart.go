@@ -1,9 +1,12 @@
 package audit
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"time"
@@ -74,7 +77,13 @@ func Intact(dir string, broken *BrokenError) (Predecessor, error) {
 	if err != nil && !isBroken(err) {
 		return p, err
 	}
-	p.Log = r.name()
+	id, known, err := idOf(dir)
+	if err != nil {
+		return p, err
+	}
+	if known {
+		p.Log = hex.EncodeToString(id[:])
+	}
 	if p.Rows = max(min(last, broken.Seq-1), 0); p.Rows == 0 {
 		return p, nil
 	}
@@ -82,15 +91,90 @@ func Intact(dir string, broken *BrokenError) (Predecessor, error) {
 	return p, err
 }
 
-// name is the id of the log as its "opened" rows say it, empty where no segment
-// could be read.
-func (r *Reader) name() string {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	if len(r.segments) == 0 {
-		return ""
+// idOf finds the id of a log of which headers may be damaged: the one under
+// which a row of its first segment can be read. Segments and packs have it at the
+// same place.
+func idOf(dir string) (id logID, ok bool, err error) {
+	var names []string
+	for _, pattern := range []string{filepath.Join(dir, "seg-*.log"), filepath.Join(packPath(dir), "pack-*.dat")} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			return logID{}, false, err
+		}
+		names = append(names, found...)
 	}
-	return fmt.Sprintf("%x", r.segments[0].id[:])
+	rows, err := os.ReadFile(filepath.Join(dir, segmentName(1)))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return logID{}, false, err
+	}
+	for _, name := range names {
+		if err := readAtStart(name, 16, id[:]); err != nil {
+			continue // it is too short
+		}
+		for range framesIn(rows, id) {
+			return id, true, nil
+		}
+	}
+	return logID{}, false, nil
+}
+
+func readAtStart(name string, off int64, b []byte) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	_, err = f.ReadAt(b, off)
+	return errors.Join(err, f.Close())
+}
+
+// Behind yields the rows that can still be read behind the damage, in their
+// order, with the numbers they say they have. They prove nothing: rows between
+// them can be missing or changed.
+func Behind(dir string, p Predecessor) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		raw, err := hex.DecodeString(p.Log)
+		if err != nil || len(raw) != len(logID{}) {
+			return // nothing of it can be told from other bytes
+		}
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			yield(Record{}, fmt.Errorf("audit: read behind the damage: %w", err))
+			return
+		}
+		after := p.Rows
+		for _, num := range numbered(entries, segmentName) {
+			b, err := os.ReadFile(filepath.Join(dir, segmentName(num)))
+			if err != nil {
+				yield(Record{}, fmt.Errorf("audit: read behind the damage: %w", err))
+				return
+			}
+			for r := range framesIn(b, logID(raw)) {
+				if r.Seq <= after {
+					continue
+				}
+				if after = r.Seq; !yield(r, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// framesIn yields the rows whose frames are whole, wherever they begin.
+func framesIn(b []byte, id logID) iter.Seq[Record] {
+	return func(yield func(Record) bool) {
+		for len(b) > frameHead+frameTail {
+			f, err := parseFrame(b, id)
+			if err != nil {
+				b = b[1:]
+				continue
+			}
+			b = b[frameHead+len(f.row)+frameTail:]
+			if r, err := Decode(f.row); err == nil && !yield(r) {
+				return
+			}
+		}
+	}
 }
 
 // Keep names what SetAside does: the log in dir, the one that follows it, and

@@ -99,6 +99,55 @@ func TestALogSaysWhichBrokenOneItFollows(t *testing.T) {
 	}
 }
 
+// TestBehindFindsRowsAfterTheDamage: what can be read behind it is told from
+// what cannot, whatever byte of the log was changed.
+func TestBehindFindsRowsAfterTheDamage(t *testing.T) {
+	dir := t.TempDir()
+	l := mustOpenLog(t, dir, Options{FS: unsyncedFS{}, SegmentBytes: 900})
+	for range 12 {
+		mustQueue(t, l, Record{Kind: KindRefusal, Gate: "write"}, body(100, "what was asked"))
+	}
+	l.Close()
+	whole := rowsIn(t, dir)
+	if len(whole) < 12 {
+		t.Fatalf("%d rows", len(whole))
+	}
+	name := filepath.Join(dir, seg1)
+	good, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := 0; at < len(good); at += 7 {
+		bad := append([]byte(nil), good...)
+		bad[at] ^= 4
+		if err := os.WriteFile(name, bad, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Open(dir, Options{FS: unsyncedFS{}})
+		var broken *BrokenError
+		if !errors.As(err, &broken) {
+			t.Fatalf("byte %d: %v", at, err)
+		}
+		p, err := Intact(dir, broken)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := p.Rows
+		for r, err := range Behind(dir, p) {
+			if err != nil || r.Seq <= seen {
+				t.Fatalf("byte %d: row %d after row %d, %v", at, r.Seq, seen, err)
+			}
+			seen = r.Seq
+		}
+		if seen != int64(len(whole)) {
+			t.Fatalf("byte %d: the last row read is %d of %d", at, seen, len(whole))
+		}
+	}
+	if err := os.WriteFile(name, good, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestOnlyAnEmptyLogFollowsAnother: rows that are there cannot be put behind a
 // broken log.
 func TestOnlyAnEmptyLogFollowsAnother(t *testing.T) {
@@ -183,6 +232,22 @@ func snapshotDir(t *testing.T, dir string) map[string]string {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	return out
+}
+
+func rowsIn(t *testing.T, dir string) (out []Record) {
+	t.Helper()
+	r := openReader(t, dir)
+	last, err := r.Refresh()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rec, err := range r.Range(1, last) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, rec)
 	}
 	return out
 }

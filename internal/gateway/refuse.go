@@ -47,7 +47,10 @@ func (x *exchange) refuse(d gate.Decision) {
 func (g *Gateway) logDown(err error) gate.Decision {
 	g.o.Logger.Error("audit log cannot be written", "error", err)
 	next := "repair what the gateway's log names, then restart it"
+	var broken *audit.BrokenError
 	switch {
+	case errors.As(err, &broken):
+		next = "it is broken at row " + strconv.FormatInt(broken.Seq, 10) + ", and a person decides: moeca audit restart"
 	case errors.Is(err, audit.ErrFull):
 		next = "free disk space; requests are taken again by themselves"
 	case errors.Is(err, audit.ErrBacklog):

@@ -28,17 +28,30 @@ var ErrBudget = errors.New("gateway: budget refused")
 // prices. The rows are all there are, in order; nobody is served before it
 // returned. A call without an outcome counts as its whole reservation.
 func (g *Gateway) Restore(rows iter.Seq2[audit.Record, error]) error {
+	return g.RestoreBroken(rows, func(func(audit.Record, error) bool) {})
+}
+
+// RestoreBroken is Restore from a log that is broken. What can be read behind the
+// damage proves nothing: it changes no price and widens no limit. What it says
+// was drawn counts, and so does a narrower limit, so that damage refills no
+// budget.
+func (g *Gateway) RestoreBroken(intact, behind iter.Seq2[audit.Record, error]) error {
 	var calls audit.Spending
-	for r, err := range rows {
+	for r, err := range intact {
 		if err != nil {
 			return fmt.Errorf("gateway: restore budgets: %w", err)
 		}
-		if intent, spent, ended := calls.Add(r); ended {
-			g.ledger.Book(whoOf(intent), budget.Amount(spent))
-		}
+		g.book(&calls, r)
 		if err := g.restoreRow(r); err != nil {
 			g.o.Logger.Warn("a change in the log does not fit any more", "row", r.Seq, "error", err)
 		}
+	}
+	for r, err := range behind {
+		if err != nil {
+			return fmt.Errorf("gateway: restore budgets from behind the damage: %w", err)
+		}
+		g.book(&calls, r)
+		g.narrow(r)
 	}
 	for intent, spent := range calls.Open() {
 		g.ledger.Book(whoOf(intent), budget.Amount(spent))
@@ -46,9 +59,37 @@ func (g *Gateway) Restore(rows iter.Seq2[audit.Record, error]) error {
 	return nil
 }
 
+// book takes the next row of the log.
+func (g *Gateway) book(calls *audit.Spending, r audit.Record) {
+	if intent, spent, ended := calls.Add(r); ended {
+		g.ledger.Book(whoOf(intent), budget.Amount(spent))
+	}
+}
+
 func whoOf(intent audit.Record) budget.Who {
 	a := intent.Attribution
 	return budget.Who{Session: a.Session, Run: a.Run, Task: a.Task, Provider: intent.Upstream, At: intent.Time}
+}
+
+// narrow applies the limits that a row behind the damage says were set, as far as
+// they give less. What cannot be read is nothing.
+func (g *Gateway) narrow(r audit.Record) {
+	var mint struct{ Scope session.Scope }
+	var put gatewayapi.BudgetPut
+	switch action, _ := r.Attr("action"); {
+	case r.Kind != audit.KindAdmin || r.Source != audit.SourceGateway:
+	case action == "session.mint" && json.Unmarshal(r.Detail, &mint) == nil:
+		if s := mint.Scope; s.RunBudget != nil && s.Run != "" {
+			g.ledger.Narrow(budget.Run, s.Run, limitOf(*s.RunBudget))
+		}
+		if s := mint.Scope; s.TaskBudget != nil && s.Task != "" {
+			g.ledger.Narrow(budget.Task, s.Task, limitOf(*s.TaskBudget))
+		}
+	case action == ActionBudget && json.Unmarshal(r.Detail, &put) == nil:
+		if _, err := g.PlanBudget(put); err == nil {
+			g.ledger.Narrow(budget.Scope(put.Scope), put.ID, limitOf(put.Budget))
+		}
+	}
 }
 
 // restoreRow makes a change again that an admin row of this zone says was made.
@@ -73,6 +114,8 @@ func (g *Gateway) restoreRow(r audit.Record) error {
 			return err
 		}
 		apply()
+	case ActionCarried:
+		return g.carry(r.Detail)
 	case ActionPrices:
 		var patch gatewayapi.PricePatch
 		if err := json.Unmarshal(r.Detail, &patch); err != nil {

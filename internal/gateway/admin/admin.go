@@ -48,6 +48,7 @@ type Options struct {
 	Upstreams *upstream.Set
 	Policies  *policy.Set
 	Audit     Audit
+	Broken    Broken            // nil: the log is whole
 	TokenHash [sha256.Size]byte // of the admin bearer
 	Health    func() gatewayapi.Health
 	Logger    *slog.Logger
@@ -83,6 +84,7 @@ func New(o Options) http.Handler {
 	s.budgetRoutes(mux)
 	s.askRoutes(mux)
 	s.auditRoutes(mux)
+	mux.HandleFunc("POST /v1/log/next", s.prepareRestart)
 	mux.HandleFunc("GET /v1/providers/{name}/repository", s.repository)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.answers.refuse(w, r, http.StatusNotFound, "no-endpoint", "there is no such endpoint")

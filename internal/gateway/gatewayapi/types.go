@@ -45,6 +45,8 @@ type Health struct {
 	Cause    string `json:"cause,omitempty"`
 	Address  string `json:"address,omitempty"`  // loopback listener for token clients
 	Landlock string `json:"landlock,omitempty"` // how far the gateway restricted itself: "off" or what the kernel enforces
+
+	Broken *BrokenLog `json:"broken,omitempty"` // the log is broken: a person decides
 }
 
 // Provider describes an upstream. Reads never carry the key.

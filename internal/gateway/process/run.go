@@ -32,6 +32,9 @@ import (
 	"moeca/internal/session"
 )
 
+// policiesFile keeps the policies, beside the rows.
+const policiesFile = "policies.json"
+
 // closeTime bounds how long an end may take.
 const closeTime = 15 * time.Second
 
@@ -58,11 +61,11 @@ func Run(ctx context.Context, c Config, logger *slog.Logger) error {
 			return fmt.Errorf("gateway: restrict process: %w", err)
 		}
 	}
-	rows, err := audit.Open(c.auditDir(), audit.Options{Logger: logger})
+	rows, broken, err := openLog(c.auditDir(), logger)
 	if err != nil {
 		return fmt.Errorf("gateway: %w", err)
 	}
-	p := &parts{config: c, landlock: landlock, boot: randomHex(), log: rows, logger: logger}
+	p := &parts{config: c, landlock: landlock, boot: randomHex(), log: rows, broken: broken, logger: logger}
 	err = p.run(ctx)
 	return errors.Join(err, rows.Close())
 }
@@ -85,7 +88,8 @@ type parts struct {
 	config   Config
 	landlock string
 	boot     string
-	log      *audit.Log
+	log      rowLog
+	broken   *brokenLog // also log, where that is broken
 	logger   *slog.Logger
 
 	sessions  *session.Table
@@ -101,7 +105,7 @@ func (p *parts) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if p.policies, err = policy.Open(filepath.Join(c.auditDir(), "policies.json")); err != nil {
+	if p.policies, err = policy.Open(filepath.Join(c.auditDir(), policiesFile)); err != nil {
 		return fmt.Errorf("gateway: %w", err)
 	}
 	guard := netguard.New(netguard.Options{
@@ -117,7 +121,7 @@ func (p *parts) run(ctx context.Context) error {
 	}
 	p.gateway = gateway.New(gateway.Options{
 		Prices: prices,
-		Log:    gateway.AuditLog{Log: p.log}, Sessions: p.sessions, Upstreams: p.upstreams, Guard: guard, Policies: p.policies, Denied: denied,
+		Log:    p.log, Sessions: p.sessions, Upstreams: p.upstreams, Guard: guard, Policies: p.policies, Denied: denied,
 		Limits: c.Limits, SocketGID: c.SocketGID, SocketTop: c.SocketTop, Published: c.Published, Logger: p.logger,
 	})
 	if err := p.restore(); err != nil {
@@ -137,8 +141,10 @@ func (p *parts) run(ctx context.Context) error {
 		return fmt.Errorf("gateway: listen for token clients: %w; choose another port or 0", err)
 	}
 	defer p.tokens.Close()
-	if err := p.recordStart(ctx); err != nil {
-		return err
+	if p.broken == nil {
+		if err := p.recordStart(ctx); err != nil {
+			return err
+		}
 	}
 	if err := writeEndpoints(c.EndpointsFile, Endpoints{Address: p.tokens.Addr().String(), PID: os.Getpid()}); err != nil {
 		return err
@@ -154,6 +160,9 @@ func (p *parts) restore() error {
 		return fmt.Errorf("gateway: restore budgets: %w", err)
 	}
 	defer r.Close()
+	if p.broken != nil {
+		return p.gateway.RestoreBroken(p.broken.rows(r), audit.Behind(p.config.auditDir(), p.broken.intact))
+	}
 	last, err := r.Refresh()
 	if err != nil {
 		return fmt.Errorf("gateway: restore budgets: %w", err)
@@ -174,14 +183,14 @@ func (p *parts) serve(ctx context.Context, adminListener, appendListener net.Lis
 	if err != nil {
 		return err
 	}
-	rows := gateway.AuditLog{Log: p.log}
-	appender, err := admin.NewAppend(rows, credentials, p.logger)
+	appender, err := admin.NewAppend(p.log, credentials, p.logger)
 	if err != nil {
 		return err
 	}
 	host := newLease(p.config.LeaseSeconds)
 	adminServer := quiet(host.renewedBy(admin.New(admin.Options{
-		Gateway: p.gateway, Log: rows, Sessions: p.sessions, Upstreams: p.upstreams, Policies: p.policies, Audit: p.log, TokenHash: hash, Health: p.health, Logger: p.logger,
+		Gateway: p.gateway, Log: p.log, Sessions: p.sessions, Upstreams: p.upstreams, Policies: p.policies, Audit: p.log, Broken: p.decision(),
+		TokenHash: hash, Health: p.health, Logger: p.logger,
 	})))
 	appendServer := quiet(appender)
 	ctx, cancel := context.WithCancel(ctx)
@@ -271,6 +280,10 @@ func (p *parts) health() gatewayapi.Health {
 	}
 	if err := cmp.Or(p.log.Err(), p.log.Full()); err != nil {
 		h.OK, h.Writable, h.Cause = false, false, err.Error()
+	}
+	if p.broken != nil {
+		state := p.broken.State()
+		h.Broken = &state
 	}
 	return h
 }
