@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"encoding/json"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -69,6 +70,44 @@ func TestErasedContentIsGoneEverywhere(t *testing.T) {
 		}
 	}
 	mustVerify(t, s)
+}
+
+// TestTailFollowsARun reads rows of a run from a command that follows the log.
+func TestTailFollowsARun(t *testing.T) {
+	needDriver(t, "native")
+	dir := shortDir(t)
+	s := serve(t, dir, "native")
+	repo := s.addRepo(smallRepo(t, dir), nil)
+	tail := command(t, dir, "audit", "tail", "-f", "-n", "1", "--json")
+	out, err := tail.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tail.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = tail.Process.Signal(os.Interrupt)
+		if err := tail.Wait(); err != nil {
+			t.Errorf("tail: %v", err)
+		}
+	}()
+	rows := json.NewDecoder(out)
+	var row, before hostapi.AuditRow
+	if err := rows.Decode(&before); err != nil {
+		t.Fatal(err)
+	}
+	s.runTask(repo, "Tell", script(t, "Done.", map[string]any{"text": "t", "calls": []any{call("list_files", map[string]any{"path": "."})}}))
+	for row.Kind != "outcome" {
+		row = hostapi.AuditRow{}
+		if err := rows.Decode(&row); err != nil {
+			t.Fatal(err)
+		}
+		if row.Seq != before.Seq+1 {
+			t.Errorf("row %d comes after row %d", row.Seq, before.Seq)
+		}
+		before = row
+	}
 }
 
 // filesWith counts the files below dir that hold text.
