@@ -27,6 +27,7 @@ type auditCmd struct {
 	Bundle     auditBundle     `cmd:"" help:"Write the rows of a run with their proofs, as one file that moeca-verify checks."`
 	Checkpoint auditCheckpoint `cmd:"" help:"Print the last signed checkpoint, to keep it elsewhere."`
 	Erase      auditErase      `cmd:"" help:"Destroy captured contents; needs a terminal and a typed confirmation. Rows stay."`
+	Restart    auditRestart    `cmd:"" help:"Keep a broken log whole and begin another one; needs a terminal and a typed confirmation."`
 	Verify     auditVerify     `cmd:"" help:"Verify the whole log; reads the files, blocks nothing."`
 }
 

@@ -39,7 +39,7 @@ type BrokenError struct {
 
 func (e *BrokenError) Error() string {
 	return fmt.Sprintf("audit: row %d is broken (%s, byte %d): %v; the rows before it are intact and readable, "+
-		"nothing was changed: keep the directory as evidence and start a new log in another one",
+		"nothing was changed: `moeca audit restart --keep` keeps them all as evidence and begins another log",
 		e.Seq, e.File, e.Offset, e.Cause)
 }
 

@@ -188,10 +188,20 @@ func (k Keep) SetAside() error {
 	if _, err := os.Lstat(k.Kept); err == nil {
 		return fmt.Errorf("audit: keep the broken log: %s exists; nothing was changed", k.Kept)
 	}
-	for _, step := range [][2]string{{filepath.Join(k.Dir, NextDir), k.Next}, {k.Dir, k.Kept}, {k.Next, k.Dir}} {
-		if err := moveDir(step[0], step[1]); err != nil {
-			return fmt.Errorf("audit: keep the broken log: %w", err)
+	err := os.RemoveAll(k.Next) // of a try that a crash ended
+	if err == nil {
+		err = moveDir(filepath.Join(k.Dir, NextDir), k.Next)
+	}
+	if err == nil {
+		err = moveDir(k.Dir, k.Kept)
+	}
+	if err == nil {
+		if err = moveDir(k.Next, k.Dir); err != nil {
+			err = errors.Join(err, moveDir(k.Kept, k.Dir))
 		}
+	}
+	if err != nil {
+		return fmt.Errorf("audit: keep the broken log: %w", err)
 	}
 	return nil
 }

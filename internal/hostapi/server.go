@@ -46,7 +46,9 @@ type Deps struct {
 	Sessions  Sessions
 	Status    func(context.Context) Status
 	Doctor    func(context.Context) Doctor
-	Demo      func(context.Context) (board.Task, error)
+	// RestartLog keeps a broken log and begins another one; nil where no host runs.
+	RestartLog func(context.Context, LogRestart) (LogRestarted, error)
+	Demo       func(context.Context) (board.Task, error)
 	// Record appends a row about a person's change; durable when it returns.
 	Record  func(ctx context.Context, action, object string, change any) error
 	Tokens  *Tokens
@@ -96,6 +98,7 @@ func New(deps Deps) *Server {
 	s.registerReview()
 	s.registerRuns()
 	s.registerAudit()
+	s.registerAuditRestart()
 	s.registerProviders()
 	s.registerBudgets()
 	s.registerPolicies()

@@ -25,6 +25,9 @@ type GatewayStatus struct {
 	Records int64  `json:"records"`
 	Head    string `json:"head"`
 	Cause   string `json:"cause,omitempty"`
+
+	Broken  *LogBroken  `json:"broken,omitempty"`  // a person decides
+	Follows *LogFollows `json:"follows,omitempty"` // it began in the place of a broken one
 }
 
 // Doctor says what is installed and what is missing and how to get it.

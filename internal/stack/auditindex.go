@@ -26,6 +26,7 @@ const followEvery = 500 * time.Millisecond
 type indexed struct {
 	mu    sync.Mutex
 	index *auditindex.Index
+	end   context.CancelFunc // of who follows with it
 }
 
 // openIndex returns the index, opened; where it was not, everything the log
@@ -107,10 +108,14 @@ func (s *Stack) followAudit(context.Context) error {
 		for {
 			x, err := s.audit.openIndex(ctx, false)
 			if err == nil {
-				x.Follow(ctx, followEvery, func(state auditindex.State) {
+				life := s.audit.following(ctx, x)
+				x.Follow(life, followEvery, func(state auditindex.State) {
 					s.bus.Publish(pubsub.Event{Topic: "audit", Kind: "head", ID: strconv.FormatInt(state.Head, 10)})
 				}, failed)
-				return
+				if ctx.Err() != nil {
+					return
+				}
+				continue // the log is another one
 			}
 			failed(err)
 			select {
@@ -121,6 +126,19 @@ func (s *Stack) followAudit(context.Context) error {
 		}
 	})
 	return nil
+}
+
+// following is a context that ends with ctx, or when the log of the index gives
+// way to another one.
+func (v *AuditView) following(ctx context.Context, x *auditindex.Index) context.Context {
+	v.indexed.mu.Lock()
+	defer v.indexed.mu.Unlock()
+	life, end := context.WithCancel(ctx)
+	if v.indexed.index != x {
+		end()
+	}
+	v.indexed.end = end
+	return life
 }
 
 // Close closes the index. The view opens it again when it is asked.

@@ -54,6 +54,10 @@ func OpenDataDir(path string) (*DataDir, error) {
 		lock.Close()
 		return nil, fmt.Errorf("data directory %s: %w", path, err)
 	}
+	if err := keepLog(path, "").Settle(); err != nil { // before a directory is made in its place
+		lock.Close()
+		return nil, fmt.Errorf("data directory %s: %w", path, err)
+	}
 	for _, sub := range []string{"audit", "trees", "trash", "git", "images", "run", "logs", "secrets"} {
 		if err := os.MkdirAll(d.Join(sub), 0o700); err != nil {
 			lock.Close()

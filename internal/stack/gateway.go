@@ -23,9 +23,11 @@ type Gateway struct {
 	Admin  *gatewayapi.Client
 	Append *gatewayapi.AppendClient
 
-	stop func()
+	stop    func()
+	between func(ctx context.Context, do func() error) error
 
 	mu        sync.Mutex
+	broken    *gatewayapi.BrokenLog // of its log, at the last start
 	boot      string
 	address   string
 	published string // where the engine publishes a container's port
@@ -123,7 +125,7 @@ func startGateway(ctx context.Context, p gatewayParams) (*Gateway, error) {
 	if p.docker != nil {
 		svc.launch = g.container(p, file)
 	}
-	g.stop = svc.stop
+	g.stop, g.between = svc.stop, svc.between
 	return g, svc.start(ctx)
 }
 
@@ -148,12 +150,19 @@ func (g *Gateway) booted(ctx context.Context, p gatewayParams, config gatewayCon
 	}
 	g.mu.Lock()
 	again := g.boot != "" && g.boot != health.Boot
-	g.boot, g.address = health.Boot, e.Address
+	g.boot, g.address, g.broken = health.Boot, e.Address, health.Broken
 	if g.published != "" {
 		g.address = g.published
 	}
 	g.mu.Unlock()
 	return p.onBoot(ctx, g, again)
+}
+
+// Broken says where the log is broken, nil where it is whole.
+func (g *Gateway) Broken() *gatewayapi.BrokenLog {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.broken
 }
 
 // Address is the loopback address for clients with a session token.

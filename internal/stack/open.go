@@ -114,6 +114,9 @@ func (s *Stack) openData(context.Context) error {
 	}
 	s.data = data
 	s.onClose(func(context.Context) { data.Close() })
+	if err := settleLog(data.Path); err != nil {
+		return err
+	}
 	s.audit = newAuditView(data.Path)
 	store, err := secret.OpenStore(data.Join("secrets"), secret.StoreOptions{
 		NoKeychain: s.opts.NoKeychain, Service: "moeca-" + data.ID,
@@ -193,7 +196,10 @@ func (s *Stack) openBoard(ctx context.Context) error {
 		}
 	})
 	if err := s.board.Recover(ctx); err != nil {
-		return fmt.Errorf("recover what the last process left: %w", err)
+		if s.gateway.Broken() == nil {
+			return fmt.Errorf("recover what the last process left: %w", err)
+		}
+		s.log.Error("what the last process left is settled at the next start, with a log that is whole", "error", err)
 	}
 	s.background(func(ctx context.Context) {
 		asks{s.gateway.Admin}.follow(ctx, func(open []gatewayapi.Ask) error {

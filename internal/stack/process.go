@@ -20,8 +20,15 @@ type service struct {
 	ready  func(context.Context) error // polled after every start
 	onUp   func(context.Context) error // after ready, also after a restart
 
-	cancel context.CancelFunc
-	done   chan struct{}
+	cancel     context.CancelFunc
+	done       chan struct{}
+	interludes chan interlude
+}
+
+// interlude is something to be done while the service does not run.
+type interlude struct {
+	do   func() error
+	done chan error // gets one value when the service is up again
 }
 
 // unit is one life of a service. exited gives one value when it has ended; end
@@ -46,7 +53,7 @@ func (s *service) start(ctx context.Context) error {
 		return err
 	}
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	s.cancel, s.done = cancel, make(chan struct{})
+	s.cancel, s.done, s.interludes = cancel, make(chan struct{}), make(chan interlude)
 	go s.supervise(life, u)
 	return nil
 }
@@ -58,6 +65,25 @@ func (s *service) stop() {
 	}
 	s.cancel()
 	<-s.done
+}
+
+// between ends the service, does what is given, and starts it again, also where
+// that failed.
+func (s *service) between(ctx context.Context, do func() error) error {
+	i := interlude{do: do, done: make(chan error, 1)}
+	select {
+	case s.interludes <- i:
+	case <-s.done:
+		return fmt.Errorf("%s has ended", s.name)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-i.done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // up launches one unit and waits until it is ready.
@@ -102,16 +128,22 @@ func (s *service) awaitReady(ctx context.Context, u unit) error {
 func (s *service) supervise(ctx context.Context, u unit) {
 	defer close(s.done)
 	for {
+		told := func() {}
 		select {
 		case <-ctx.Done():
 			u.end()
 			return
+		case i := <-s.interludes:
+			u.end()
+			err := i.do()
+			told = func() { i.done <- err }
 		case err := <-u.exited:
 			u.exited <- err
 			u.end()
 			s.logger.Error("service ended", "service", s.name, "error", err)
 		}
 		next, ok := s.restart(ctx)
+		told()
 		if !ok {
 			return
 		}

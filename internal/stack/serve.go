@@ -36,8 +36,9 @@ func (s *Stack) serve(context.Context) error {
 	api := hostapi.New(hostapi.Deps{
 		Board: s.board, Bus: s.bus, Audit: s.audit, Providers: s.providers, Budgets: budgets{s.gateway.Admin},
 		Policies: policies{s.gateway.Admin}, Asks: asks{s.gateway.Admin},
-		Sessions: programs{sessions: s.sessions, providers: s.providers, address: s.gateway.Address},
-		Status:   s.Status, Doctor: func(ctx context.Context) hostapi.Doctor { return s.doctor(ctx) },
+		Sessions:   programs{sessions: s.sessions, providers: s.providers, address: s.gateway.Address},
+		RestartLog: s.restartLog,
+		Status:     s.Status, Doctor: func(ctx context.Context) hostapi.Doctor { return s.doctor(ctx) },
 		Demo: s.beginDemo, Record: s.record, Tokens: s.tokens, UI: s.opts.UI, Logger: s.log, Version: s.opts.Version, Now: time.Now,
 	})
 	guard, err := web.NewGuard(addr, api)
@@ -153,9 +154,12 @@ func (s *Stack) Status(ctx context.Context) hostapi.Status {
 	st.Gateway = hostapi.GatewayStatus{
 		OK: health.OK && health.Writable, Records: health.Records, Head: health.Head, Cause: health.Cause,
 	}
-	if gone := s.audit.missing(); gone != "" {
+	if b := health.Broken; b != nil {
+		st.Gateway.Broken = &hostapi.LogBroken{Row: b.Row, File: b.File, Offset: b.Offset, Cause: b.Cause, Rows: b.Rows}
+	} else if gone := s.audit.missing(); gone != "" {
 		st.Gateway.OK, st.Gateway.Cause = false, gone
 	}
+	st.Gateway.Follows = s.audit.follows()
 	s.heard(health)
 	return st
 }

@@ -100,16 +100,20 @@ func (s *Stack) startGateway(ctx context.Context) error {
 // gatewayBooted runs after every start of the gateway, before anyone uses it.
 // After a restart, living sessions are minted again at their sockets.
 func (s *Stack) gatewayBooted(ctx context.Context, g *Gateway, again bool) error {
+	if s.sessions == nil {
+		s.sessions = &sessions{admin: g.Admin, log: s.audit, now: time.Now, say: s.log, live: map[string]*liveSession{}}
+	}
+	if broken := g.Broken(); broken != nil { // it takes nothing until a person has decided
+		s.log.Error("the log is broken: nothing is forwarded until a person has decided, see `moeca audit restart --help`", "row", broken.Row, "file", broken.File, "cause", broken.Cause)
+		s.sessions.forget()
+		return s.writeEndpoints()
+	}
 	key, err := s.canary()
 	if err != nil {
 		return fmt.Errorf("scripted model's key: %w", err)
 	}
-	if err := s.providers.push(ctx, g.Admin, key); err != nil {
+	if err := s.providers.push(ctx, g.Admin, key); err != nil || !again {
 		return err
-	}
-	if !again {
-		s.sessions = &sessions{admin: g.Admin, log: s.audit, now: time.Now, say: s.log, live: map[string]*liveSession{}}
-		return nil
 	}
 	s.log.Warn("the gateway was started again; living sessions are minted again")
 	s.sessions.again(ctx)

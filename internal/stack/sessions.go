@@ -125,6 +125,14 @@ func (s *sessions) again(ctx context.Context) {
 	}
 }
 
+// forget drops every session: those of a log that is broken cannot be minted
+// again, because what is left of their budgets cannot be known.
+func (s *sessions) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.live)
+}
+
 var errSpent = errors.New("its budget is spent or its time is over")
 
 func (s *sessions) renew(ctx context.Context, l *liveSession, last int64) error {

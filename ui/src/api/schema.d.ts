@@ -259,6 +259,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/audit/restart": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Keep a broken log whole and begin another one */
+        post: operations["restart-audit"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/audit/stages/{stage}/messages": {
         parameters: {
             query?: never;
@@ -1755,7 +1772,9 @@ export interface components {
             timeout_seconds: number;
         };
         GatewayStatus: {
+            broken?: components["schemas"]["LogBroken"];
             cause?: string;
+            follows?: components["schemas"]["LogFollows"];
             head: string;
             ok: boolean;
             /** Format: int64 */
@@ -1814,6 +1833,25 @@ export interface components {
             models: string[] | null;
             name: string;
         };
+        LogBroken: {
+            cause: string;
+            file: string;
+            /** Format: int64 */
+            offset: number;
+            /** Format: int64 */
+            row: number;
+            /** Format: int64 */
+            rows: number;
+        };
+        LogFollows: {
+            /** Format: date-time */
+            at: string;
+            kept: string;
+            /** Format: int64 */
+            row: number;
+            /** Format: int64 */
+            rows: number;
+        };
         LogLine: {
             /** Format: date-time */
             at: string;
@@ -1827,6 +1865,18 @@ export interface components {
             items: components["schemas"]["LogLine"][] | null;
             /** Format: int64 */
             next: number;
+        };
+        LogRestart: {
+            file: string;
+            /** Format: int64 */
+            row: number;
+        };
+        LogRestarted: {
+            head: string;
+            kept: string;
+            log?: string;
+            /** Format: int64 */
+            rows: number;
         };
         Merged: {
             /** Format: int64 */
@@ -2813,6 +2863,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AuditState"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "restart-audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LogRestart"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LogRestarted"];
                 };
             };
             /** @description Error */
