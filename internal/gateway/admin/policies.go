@@ -41,7 +41,7 @@ func (s *server) patchPolicy(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
 	s.change.Lock()
 	defer s.change.Unlock()
-	c, err := s.o.Policies.Plan(name, patch)
+	c, err := s.planPolicy(name, patch)
 	if err != nil {
 		s.fail(w, r, err)
 		return
@@ -55,4 +55,17 @@ func (s *server) patchPolicy(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.answers.send(w, http.StatusOK, c.After)
+}
+
+// planPolicy checks names where the kind is known; rules of a name that nobody
+// has yet are checked by their form only.
+func (s *server) planPolicy(name string, patch gatewayapi.PolicyPatch) (*policy.Change, error) {
+	c, err := s.o.Policies.Plan(name, patch)
+	if err != nil {
+		return nil, err
+	}
+	if u, ok := s.o.Upstreams.Get(name); ok {
+		err = policy.CheckNames(u.Kind, s.o.Policies.Get(name), patch)
+	}
+	return c, err
 }

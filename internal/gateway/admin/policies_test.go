@@ -57,6 +57,28 @@ func TestPoliciesThatCannotBeMeantAreRefused(t *testing.T) {
 	}
 }
 
+// A word that is mistyped would forbid nothing, and nobody would be told.
+func TestRuleForAnOperationTheProviderDoesNotHaveIsRefused(t *testing.T) {
+	d := newDesk(t)
+	if w := d.call("PUT", "/v1/providers/hub", `{"kind":"github"}`); w.Code != 200 {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	rows := len(d.log.rows)
+	for _, body := range []string{`{"forbidden":[{"operation":"GITHUB.comment","effect":"block"}]}`, `{"writes":[{"operation":"github.reveiw"}]}`} {
+		if w := d.call("PATCH", "/v1/policies/hub", body); w.Code != 400 || !strings.Contains(w.Body.String(), "github.review") {
+			t.Errorf("%s: %d %s", body, w.Code, w.Body)
+		}
+	}
+	for _, r := range d.log.rows[rows:] {
+		if r.Kind == audit.KindAdmin {
+			t.Errorf("a refused rule is recorded as a change: %+v", r)
+		}
+	}
+	if w := d.call("PATCH", "/v1/policies/hub", `{"forbidden":[{"operation":"github.comment","effect":"block"}]}`); w.Code != 200 {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
 func TestShippedRulesAreToldForKnownUpstreamsOnly(t *testing.T) {
 	d := newDesk(t)
 	if w := d.call("PUT", "/v1/providers/hub", `{"kind":"github"}`); w.Code != 200 {
