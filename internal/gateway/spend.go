@@ -97,10 +97,10 @@ func exhausted(amount budget.Amount, err error) gate.Decision {
 		return gate.Deny(http.StatusPaymentRequired, gate.ReasonExhausted, "the call may use more than any budget")
 	case e.Money:
 		return gate.Deny(http.StatusPaymentRequired, gate.ReasonExhausted,
-			"the call may cost up to %s USD; %s are left in the budget of the %s", gatewayapi.USD(amount.Cost), gatewayapi.USD(max(e.Left.Cost, 0)), e.Scope)
+			"the call may cost up to %s USD; %s are left in the budget of the %s; ask for a shorter answer, or let a person raise it", gatewayapi.USD(amount.Cost), gatewayapi.USD(max(e.Left.Cost, 0)), e.Scope)
 	}
 	return gate.Deny(http.StatusPaymentRequired, gate.ReasonExhausted,
-		"the call may use up to %d tokens; %d are left in the budget of the %s", amount.Tokens, max(e.Left.Tokens, 0), e.Scope)
+		"the call may use up to %d tokens; %d are left in the budget of the %s; ask for a shorter answer, or let a person raise it", amount.Tokens, max(e.Left.Tokens, 0), e.Scope)
 }
 
 // AttrShort names, in the row of a refusal, the budget that had no room: its

@@ -27,7 +27,7 @@ func (Allowlist) Name() string { return "allowlist" }
 // Decide compares names; an empty list grants nothing.
 func (Allowlist) Decide(_ context.Context, r *Request) Decision {
 	if !slices.Contains(r.Session.Scope.Upstreams, r.Upstream.Name) {
-		return Deny(http.StatusForbidden, ReasonNotGranted, "this session was not granted the upstream %s", r.Upstream.Name)
+		return Deny(http.StatusForbidden, ReasonNotGranted, "this session was not granted the upstream %s; a person can add it to what the task, or the session, may reach", r.Upstream.Name)
 	}
 	if r.Upstream.Scripted && r.Session.Scope.Unattended {
 		return Deny(http.StatusForbidden, ReasonUnattended, "%s is scripted and cannot stand in for a model while nobody watches", r.Upstream.Name)

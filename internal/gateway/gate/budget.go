@@ -44,5 +44,5 @@ func (g Budget) Decide(_ context.Context, r *Request) Decision {
 		return Allow()
 	}
 	return Deny(http.StatusPaymentRequired, ReasonExhausted,
-		"no token is left in the budget of this session, of its run or task, of the day or of %s", r.Upstream.Name)
+		"no token is left in the budget of this session, of its run or task, of the day or of %s; a person can raise it", r.Upstream.Name)
 }

@@ -227,7 +227,7 @@ func realtimePath(path string) bool {
 // decide compares needs with grants; the denial names all that are missing.
 func (n *needs) decide(r *Request) Decision {
 	if n.unknown != "" {
-		return Deny(http.StatusForbidden, ReasonUnknownFeature, "the gateway does not know what %s does at %s, so it is not sent", n.unknown, r.Upstream.Name)
+		return Deny(http.StatusForbidden, ReasonUnknownFeature, "the gateway does not know what %s does at %s, so it is not sent; leave it out", n.unknown, r.Upstream.Name)
 	}
 	var missing, what []string
 	for _, one := range n.grants {
@@ -239,7 +239,7 @@ func (n *needs) decide(r *Request) Decision {
 		}
 	}
 	if len(missing) > 0 {
-		return Deny(http.StatusForbidden, ReasonCapability, "%s needs the grant %s, which this session does not have",
+		return Deny(http.StatusForbidden, ReasonCapability, "%s needs the grant %s, which this session does not have; leave it out, or let a person grant it",
 			strings.Join(what, ", "), strings.Join(missing, ", "))
 	}
 	return Allow()

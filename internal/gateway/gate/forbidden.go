@@ -52,7 +52,7 @@ func (Forbidden) Decide(_ context.Context, r *Request) Decision {
 		case rule.Effect == gatewayapi.EffectAsk:
 			r.Asks = append(r.Asks, Asking{op.Name, rule.OperationRule})
 		default:
-			return Deny(http.StatusForbidden, ReasonForbidden, "%s is forbidden by the policy of %s", op.Name, r.Upstream.Name)
+			return Deny(http.StatusForbidden, ReasonForbidden, "%s is forbidden by the policy of %s; a person can change the rule", op.Name, r.Upstream.Name)
 		}
 	}
 	return Allow()

@@ -89,7 +89,24 @@ func expect(t *testing.T, name string, d Decision, reason string) {
 		t.Errorf("%s: denied %+v", name, d)
 	case reason != "" && (d.Allowed || d.Reason != reason):
 		t.Errorf("%s: %+v, want %s", name, d, reason)
+	case !strings.Contains(d.Message, remedy(d)):
+		t.Errorf("%s: %q does not say %q", name, d.Message, remedy(d))
 	}
+}
+
+// remedy is what a refusal tells whoever can do something about it.
+func remedy(d Decision) string {
+	switch d.Reason {
+	case ReasonNotGranted, ReasonExhausted, ReasonForbidden, ReasonRepository:
+		return "a person can"
+	case ReasonCapability, ReasonUnknownFeature:
+		return "leave it out"
+	case ReasonRate:
+		if d.RetryAfter > 0 {
+			return "Retry-After"
+		}
+	}
+	return ""
 }
 
 func TestProtocol(t *testing.T) {

@@ -42,7 +42,7 @@ func (g *Rate) Decide(_ context.Context, r *Request) Decision {
 		return Allow()
 	}
 	res.CancelAt(r.Now)
-	d := Deny(http.StatusTooManyRequests, ReasonRate, "too many requests of this session to %s", r.Upstream.Name)
+	d := Deny(http.StatusTooManyRequests, ReasonRate, "too many requests of this session to %s; wait as Retry-After says", r.Upstream.Name)
 	d.RetryAfter = wait
 	return d
 }

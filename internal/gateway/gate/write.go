@@ -101,7 +101,7 @@ func permit(r *Request, op policy.Operation) Decision {
 	case op.Never != "":
 		return Deny(http.StatusForbidden, ReasonNever, "%s is refused: %s", op.Name, op.Never)
 	case op.Repo != "" && !policy.Holds(r.Session.Scope.Repos, op.Repo):
-		return Deny(http.StatusForbidden, ReasonRepository, "the repository %s is not one of this session's", clip(op.Repo))
+		return Deny(http.StatusForbidden, ReasonRepository, "the repository %s is not one of this session's; a person can name it for the session", clip(op.Repo))
 	case op.Shipped || ruled(r.Policy.Writes, r, op):
 		return Allow()
 	case op.Read:
