@@ -156,6 +156,7 @@ describe.skipIf(missing !== null)(`the job by clicking (${missing ?? 'chromium'}
 
   it('finds it all in the audit and verifies the log', async () => {
     await page.getByRole('link', { name: 'Audit', exact: true }).click()
+    await page.getByRole('tab', { name: 'Records' }).click()
     const rows = page.getByRole('listbox', { name: 'Audit' })
     await rows.getByText('merge', { exact: true }).first().waitFor()
     await page.getByRole('combobox', { name: 'Kind' }).selectOption('intent')
@@ -193,11 +194,10 @@ describe.skipIf(missing !== null)(`the job by clicking (${missing ?? 'chromium'}
     await page.keyboard.press('c')
     await page.getByRole('dialog').getByLabel('Title').fill('Ask before you call')
     await page.getByRole('dialog').getByRole('button', { name: 'Create and run' }).click()
-    const card = column(page, 'Needs you').getByText('Ask before you call')
-    await card.waitFor({ timeout: minutes })
-    await page.getByText(`the agent wants to ${asked} at`).waitFor({ timeout: minutes })
-    await page.getByRole('button', { name: '1 request waits for you' }).waitFor()
-    await card.click()
+    await page
+      .getByRole('button', { name: '1 request waits for you' })
+      .waitFor({ timeout: minutes })
+    await column(page, 'Needs you').getByText('Ask before you call').click()
     const drawer = page.getByRole('complementary', { name: 'Task' })
     const panel = drawer.getByRole('region', { name: `The agent wants to ${asked}` })
     await panel.getByText(/left$/).waitFor()
@@ -266,6 +266,7 @@ async function tour(page: Page, theme: 'light' | 'dark', language: string): Prom
   }
   const links = page.getByRole('banner').getByRole('link')
   await links.nth(1).click()
+  await page.getByRole('tab').nth(1).click()
   await page.getByRole('listbox').getByRole('option').first().click()
   await page.getByRole('complementary').locator('dd').first().waitFor()
   await look('audit')

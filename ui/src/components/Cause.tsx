@@ -33,6 +33,12 @@ function hostText(t: TFunction, cause: HostCause): string {
       return t('cause.budget.provider', { name: cause.provider })
     case 'noPrice':
       return t('cause.noPrice', { model: cause.model })
+    case 'refused':
+    case 'unanswered':
+      return t(`cause.${cause.kind}`, {
+        what: operationText(t, cause.operation),
+        upstream: cause.upstream,
+      })
     case 'stopped':
       return t('cause.stopped')
   }

@@ -69,6 +69,16 @@ describe('the host’s own sentence', () => {
     ['stopped by you', { kind: 'stopped' }, null],
     ['stopped by you; the work so far was kept at 0123abcdef', { kind: 'stopped' }, null],
     ['stopped by you; nothing had been changed', { kind: 'stopped' }, null],
+    [
+      'the agent gave up: denied The gateway refused (gate forbidden, reason person-refused). moeca gateway, forbidden/person-refused: a person refused anthropic.inference at demo; do not try it again; nothing had been changed',
+      { kind: 'refused', operation: 'anthropic.inference', upstream: 'demo' },
+      null,
+    ],
+    [
+      'the agent gave up: denied The gateway refused (gate forbidden, reason nobody-answered). moeca gateway, forbidden/nobody-answered: git.push needs a person at hub, and nobody answered within 600 seconds; ask again when somebody is there',
+      { kind: 'unanswered', operation: 'git.push', upstream: 'hub' },
+      null,
+    ],
     ['the agent wants to do evil', null, null],
     ['ended: the budget of the task does not suffice for another call: x', null, null],
   ] as const)('%s', (text, cause, remedy) => {

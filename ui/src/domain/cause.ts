@@ -45,11 +45,17 @@ export type HostCause =
   | { kind: 'providerBudget'; provider: string }
   | { kind: 'noPrice'; model: string }
   | { kind: 'stopped' }
+  | { kind: 'refused' | 'unanswered'; operation: string; upstream: string }
 
 const ask = /^the agent wants to (.+) at (\S+); allow or refuse(?: \((\d+) more wait\))?$/
 const budget = /^the budget of the (task|run|day|session) does not suffice for another call: /
 const ofProvider = /^the budget of (\S+) for today does not suffice for another call: /
 const noPrice = /^a budget in USD applies and the model (\S+) has no price: /
+
+const refused =
+  /^the agent gave up: .*\breason person-refused\).* a person refused (\S+) at (\S+); do not try it again$/
+const unanswered =
+  /^the agent gave up: .*\breason nobody-answered\).* (\S+) needs a person at (\S+), and nobody answered within /
 
 /** What the host says it kept of the work, behind a cause. */
 export type Kept = { kind: 'nothing' } | { kind: 'work'; head: string }
@@ -86,6 +92,13 @@ export function hostCause(cause: string): HostCause | null {
   }
   const model = noPrice.exec(text)?.[1]
   if (model !== undefined) return { kind: 'noPrice', model }
+  for (const [kind, form] of [
+    ['refused', refused],
+    ['unanswered', unanswered],
+  ] as const) {
+    const [, operation, upstream] = form.exec(text) ?? []
+    if (operation !== undefined && upstream !== undefined) return { kind, operation, upstream }
+  }
   return text === 'stopped by you' ? { kind: 'stopped' } : null
 }
 
@@ -99,6 +112,8 @@ export function remedyOf(cause: HostCause | null): 'task' | 'budgets' | 'prices'
     case 'noPrice':
       return 'prices'
     case 'ask':
+    case 'refused':
+    case 'unanswered':
     case 'stopped':
     case undefined:
       return null

@@ -222,6 +222,9 @@ const nevers = {
   'forcing and deleting through a push are refused': 'force',
   'the request names its repository in a way that cannot be held to the session': 'unnamed',
   'fetch only reads': 'fetch',
+  'reporting that something was checked or deployed is for CI': 'check',
+  'releases and tags are for a person': 'release',
+  'the body names another method than the one that was judged': 'replaced',
 } as const
 
 export function neverWord(why: string): (typeof nevers)[keyof typeof nevers] | null {

@@ -213,6 +213,8 @@ export const en = {
     stopped: 'stopped by you',
     keptNothing: '; nothing had been changed',
     keptWork: '; the work so far was kept at {{head}}',
+    refused: 'you refused what the agent asked for at {{upstream}}: {{what}}',
+    unanswered: 'nobody answered in time what the agent asked for at {{upstream}}: {{what}}',
   },
   first: {
     title: 'Add a repository to begin',
@@ -256,5 +258,12 @@ export const en = {
     action: 'act by a link that names an action',
     inference: 'call a model',
     count: 'count tokens',
+    readAcross: 'read what leads into other repositories',
+    createIssue: 'open an issue',
+    editIssue: 'edit or close an issue',
+    label: 'set labels',
+    dispatch: 'trigger a repository event',
+    runWorkflow: 'start or repeat a workflow',
+    commentGraph: 'comment, by GraphQL',
   },
 }

@@ -236,6 +236,8 @@ export const ja: Messages = {
     stopped: 'あなたが停止しました',
     keptNothing: '。何も変更されていません',
     keptWork: '。ここまでの作業は {{head}} に残っています',
+    refused: 'あなたが {{upstream}} での求めを拒否しました：{{what}}',
+    unanswered: '{{upstream}} での求めに時間内に誰も答えませんでした：{{what}}',
   },
   first: {
     title: 'まずリポジトリを追加してください',
@@ -768,10 +770,13 @@ export const ja: Messages = {
   never: {
     merge: 'プルリクエストやブランチのマージ',
     approve: 'プルリクエストの承認、レビューの却下',
-    administer: 'ブランチ保護、ルールセット、フック、鍵、共同作業者、シークレット',
+    administer: 'ブランチ保護、ルールセット、フック、鍵、共同作業者、シークレット、デプロイ、組織',
     force: 'ブランチを削除・強制更新するプッシュ、保護されたブランチへの書き込み',
     unnamed: 'リポジトリを番号だけで指すリクエスト',
     fetch: 'GET 以外',
+    check: 'コミットのステータス、チェック、証明',
+    release: 'リリース（タグを作るため）',
+    replaced: '本文で別のメソッドを名指すもの',
   },
   operation: {
     readRepo: 'リポジトリ、課題、プルリクエストを読む',
@@ -800,6 +805,13 @@ export const ja: Messages = {
     action: '操作を名指すリンクで実行する',
     inference: 'モデルを呼び出す',
     count: 'トークンを数える',
+    readAcross: 'ほかのリポジトリへつながるものを読む',
+    createIssue: '課題を作る',
+    editIssue: '課題を編集・クローズする',
+    label: 'ラベルを付ける',
+    dispatch: 'リポジトリイベントを起こす',
+    runWorkflow: 'ワークフローを開始・再実行する',
+    commentGraph: 'コメントする（GraphQL）',
   },
   ask: {
     title: 'あなたを待っているリクエスト',

@@ -547,10 +547,14 @@ export const later = {
   never: {
     merge: 'Merging a pull request or a branch',
     approve: 'Approving a pull request, dismissing a review',
-    administer: 'Branch protection, rulesets, hooks, keys, collaborators, secrets',
+    administer:
+      'Branch protection, rulesets, hooks, keys, collaborators, secrets, deployments, organisations',
     force: 'A push that deletes or forces a branch; every write of a protected branch',
     unnamed: 'Requests that name a repository by number only',
     fetch: 'Anything but GET',
+    check: 'Statuses of commits, checks, attestations',
+    release: 'Releases, which make tags',
+    replaced: 'A body that names another method',
   },
   ask: {
     title: 'Requests that wait for you',

@@ -231,6 +231,8 @@ export const zh: Messages = {
     stopped: '由你停止',
     keptNothing: '；未作任何更改',
     keptWork: '；目前的工作保存在 {{head}}',
+    refused: '你拒绝了代理在 {{upstream}} 的请求：{{what}}',
+    unanswered: '无人及时答复代理在 {{upstream}} 的请求：{{what}}',
   },
   first: {
     title: '先添加一个仓库',
@@ -750,10 +752,13 @@ export const zh: Messages = {
   never: {
     merge: '合并拉取请求或分支',
     approve: '批准拉取请求、撤销评审',
-    administer: '分支保护、规则集、钩子、密钥、协作者、机密',
+    administer: '分支保护、规则集、钩子、密钥、协作者、机密、部署、组织',
     force: '删除或强制更新分支的推送；对受保护分支的任何写入',
     unnamed: '仅以编号指定仓库的请求',
     fetch: 'GET 之外的一切',
+    check: '提交状态、检查、证明',
+    release: '发布（会创建标签）',
+    replaced: '正文中指定其他方法的请求',
   },
   operation: {
     readRepo: '读取仓库、议题和拉取请求',
@@ -782,6 +787,13 @@ export const zh: Messages = {
     action: '通过指明动作的链接执行操作',
     inference: '调用模型',
     count: '统计令牌',
+    readAcross: '读取通向其他仓库的内容',
+    createIssue: '新建议题',
+    editIssue: '编辑或关闭议题',
+    label: '设置标签',
+    dispatch: '触发仓库事件',
+    runWorkflow: '启动或重新运行工作流',
+    commentGraph: '评论（GraphQL）',
   },
   ask: {
     title: '等你答复的请求',

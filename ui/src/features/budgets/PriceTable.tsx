@@ -6,7 +6,7 @@ import { compact } from '@/domain/time'
 
 const columns = ['input', 'output', 'cacheRead', 'cacheWrite5m', 'cacheWrite1h', 'search'] as const
 
-const head = 'px-2 py-1.5 text-left font-medium whitespace-nowrap text-t3'
+const head = 'px-2 py-1.5 text-left align-bottom font-medium text-t3'
 
 export function PriceTable({ rows, onOpen }: { rows: Price[]; onOpen(price: Price): void }) {
   const { t } = useTranslation()
@@ -76,7 +76,7 @@ function Row({ row, onOpen }: { row: Price; onOpen(price: Price): void }) {
       <td className="px-2 whitespace-nowrap text-t3">
         {row.upstream === '' ? t('price.kind', { kind: row.kind || '*' }) : row.upstream}
       </td>
-      <th scope="row" className="px-2 text-left font-mono font-normal break-all">
+      <th scope="row" className="min-w-44 px-2 text-left font-mono font-normal break-all">
         {row.model}
       </th>
       <td className="px-2 whitespace-nowrap text-t3">

@@ -55,8 +55,9 @@ function Row({ operation, effect, onChange }: RowProps) {
           )}
         </p>
         <p className="truncate font-mono text-xs text-t3" title={operation.routes.join('\n')}>
-          {operationWord(operation.name) === null ? '' : operation.name}
-          {operation.routes.length === 0 ? '' : ` · ${operation.routes.join(', ')}`}
+          {[operationWord(operation.name) === null ? '' : operation.name, ...operation.routes]
+            .filter(Boolean)
+            .join(' · ')}
         </p>
       </div>
       <EffectRadio
