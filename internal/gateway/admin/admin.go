@@ -48,6 +48,7 @@ type Options struct {
 	Upstreams *upstream.Set
 	Policies  *policy.Set
 	Audit     Audit
+	Witness   Witness
 	Broken    Broken            // nil: the log is whole
 	TokenHash [sha256.Size]byte // of the admin bearer
 	Health    func() gatewayapi.Health

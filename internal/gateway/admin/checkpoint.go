@@ -21,6 +21,7 @@ type Audit interface {
 func (s *server) auditRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /v1/checkpoint", s.checkpoint)
 	mux.HandleFunc("POST /v1/erase", s.erase)
+	mux.HandleFunc("POST /v1/witness", s.witness)
 }
 
 func (s *server) checkpoint(w http.ResponseWriter, r *http.Request) {

@@ -64,6 +64,9 @@ func ParseNetworks(list []string) (Networks, error) {
 // Prefixes are the denied addresses, for the dialer.
 func (n Networks) Prefixes() []netip.Prefix { return slices.Clone(n.prefixes) }
 
+// Denies says whether a host is on the list.
+func (n Networks) Denies(host string) bool { return n.holds(host) }
+
 func (n Networks) holds(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if addr, err := netip.ParseAddr(host); err == nil {

@@ -28,6 +28,7 @@ import (
 	"moeca/internal/gateway/policy"
 	"moeca/internal/gateway/price"
 	"moeca/internal/gateway/upstream"
+	"moeca/internal/gateway/witness"
 	"moeca/internal/netguard"
 	"moeca/internal/session"
 )
@@ -97,6 +98,7 @@ type parts struct {
 	policies  *policy.Set
 	gateway   *gateway.Gateway
 	tokens    net.Listener
+	witness   *witness.Client
 }
 
 func (p *parts) run(ctx context.Context) error {
@@ -111,6 +113,7 @@ func (p *parts) run(ctx context.Context) error {
 	guard := netguard.New(netguard.Options{
 		Connect: time.Duration(c.Limits.WithDefaults().ConnectSeconds) * time.Second, Denied: denied.Prefixes(),
 	})
+	p.witness = &witness.Client{Dir: c.auditDir(), Log: p.log, Denied: denied}
 	p.sessions, p.upstreams = session.NewTable(nil), upstream.NewSet(guard, nil)
 	if err := p.firstUpstreams(); err != nil {
 		return err
@@ -189,7 +192,7 @@ func (p *parts) serve(ctx context.Context, adminListener, appendListener net.Lis
 	}
 	host := newLease(p.config.LeaseSeconds)
 	adminServer := quiet(host.renewedBy(admin.New(admin.Options{
-		Gateway: p.gateway, Log: p.log, Sessions: p.sessions, Upstreams: p.upstreams, Policies: p.policies, Audit: p.log, Broken: p.decision(),
+		Gateway: p.gateway, Log: p.log, Sessions: p.sessions, Upstreams: p.upstreams, Policies: p.policies, Audit: p.log, Witness: p.witness, Broken: p.decision(),
 		TokenHash: hash, Health: p.health, Logger: p.logger,
 	})))
 	appendServer := quiet(appender)
