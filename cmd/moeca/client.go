@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -53,7 +54,7 @@ func (c *client) send(ctx context.Context, token, method, path string, in, out a
 	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return err
+		return c.silent(ctx, err)
 	}
 	defer res.Body.Close()
 	if res.StatusCode >= 300 {
@@ -63,6 +64,16 @@ func (c *client) send(ctx context.Context, token, method, path string, in, out a
 		return nil
 	}
 	return json.NewDecoder(res.Body).Decode(out)
+}
+
+// silent says what it means that the host does not answer: it was there when the
+// command began, so it has ended since.
+func (c *client) silent(ctx context.Context, err error) error {
+	if c.own || ctx.Err() != nil || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return fail(exitMissing, "host_gone", "start moeca again; what was under way is kept, and `moeca task list` says how it ended",
+		"the running process does not answer any more (%v)", err)
 }
 
 // problem turns a problem document into a failure.

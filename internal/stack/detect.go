@@ -190,13 +190,23 @@ func (p *Providers) Models(ctx context.Context, name string) (hostapi.ProviderMo
 // ask returns the gateway for a call to a provider that exists. The call is
 // made without the lock: it may take as long as the upstream does.
 func (p *Providers) ask(name string) (*gatewayapi.Client, error) {
+	if err := p.exists(name); err != nil {
+		return nil, err
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if _, ok := p.defs[name]; !ok && name != DemoProvider {
-		return nil, notFound(name)
-	}
 	if p.gateway == nil {
 		return nil, unavailable(errors.New("it is not running"))
 	}
 	return p.gateway, nil
+}
+
+// exists refuses a name that no provider has.
+func (p *Providers) exists(name string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, ok := p.defs[name]; !ok && name != DemoProvider {
+		return notFound(name)
+	}
+	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -88,11 +89,12 @@ func (s *service) between(ctx context.Context, do func() error) error {
 
 // up launches one unit and waits until it is ready.
 func (s *service) up(ctx context.Context) (unit, error) {
+	from := logSize(s.logTo)
 	u, err := s.launch(ctx)
 	if err != nil {
 		return unit{}, fmt.Errorf("start %s: %w", s.name, err)
 	}
-	if err := s.awaitReady(ctx, u); err != nil {
+	if err := s.awaitReady(ctx, u, from); err != nil {
 		u.end()
 		return unit{}, err
 	}
@@ -100,7 +102,7 @@ func (s *service) up(ctx context.Context) (unit, error) {
 }
 
 // awaitReady polls until the unit answers, dies, or takes too long.
-func (s *service) awaitReady(ctx context.Context, u unit) error {
+func (s *service) awaitReady(ctx context.Context, u unit, logFrom int64) error {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -116,7 +118,7 @@ func (s *service) awaitReady(ctx context.Context, u unit) error {
 		select {
 		case exit := <-u.exited:
 			u.exited <- exit // for end
-			return fmt.Errorf("%s ended while it started (%v); its log is %s: %s", s.name, exit, s.logTo, logEnd(s.logTo))
+			return fmt.Errorf("%s ended while it started (%v); its log is %s: %s", s.name, exit, s.logTo, logEnd(s.logTo, logFrom))
 		case <-ctx.Done():
 			return fmt.Errorf("%s did not become ready: %w; its log is %s", s.name, err, s.logTo)
 		case <-tick.C:
@@ -206,11 +208,22 @@ func terminate(cmd *exec.Cmd, exited chan error) {
 	}
 }
 
-// logEnd returns the end of a log for an error message.
-func logEnd(file string) string {
+// logEnd returns, for an error message, the end of what a log holds after an
+// offset: what an earlier start said there is not why this one failed.
+func logEnd(file string, from int64) string {
 	raw, err := os.ReadFile(file)
-	if err != nil {
+	if err != nil || int64(len(raw)) <= from {
 		return ""
 	}
-	return string(raw[max(0, len(raw)-500):])
+	raw = raw[from:]
+	return strings.TrimSpace(string(raw[max(0, len(raw)-500):]))
+}
+
+// logSize is where the next start's words will begin.
+func logSize(file string) int64 {
+	info, err := os.Stat(file)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
 }

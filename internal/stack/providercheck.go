@@ -60,6 +60,9 @@ func (d definition) withoutOld(in hostapi.ProviderInput) definition {
 // ownBase are the kinds whose place is known; the gateway fills it in.
 var ownBase = []string{"anthropic", "openai", "gemini", "github", "git", "trello", "notion", "fetch"}
 
+// kindSigV4 is the kind, and the scheme it has no use without.
+const kindSigV4 = "sigv4"
+
 // check completes a definition and refuses what cannot work. The gateway judges
 // it again and in full.
 func check(def *definition) error {
@@ -77,7 +80,12 @@ func check(def *definition) error {
 			def.Header = "x-goog-api-key"
 		case "openai", "custom":
 			def.Header, def.Prefix = "Authorization", "Bearer "
+		case kindSigV4:
+			def.Scheme = kindSigV4
 		}
+	}
+	if def.Scheme == kindSigV4 && (def.Region == "" || def.Service == "") {
+		return invalid("region", "a signature is for one region and one service", "add them, such as us-east-1 and bedrock; the key is id:secret")
 	}
 	if def.BaseURL == "" && slices.Contains(ownBase, def.Kind) {
 		return nil

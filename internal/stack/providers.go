@@ -99,7 +99,7 @@ func (p *Providers) push(ctx context.Context, admin *gatewayapi.Client, canary s
 	defer p.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(p.defs)) {
 		if err := p.pushOne(ctx, admin, name); err != nil {
-			return fmt.Errorf("push provider %s: %w", name, err)
+			return fmt.Errorf("push provider %s: %w; it is in %s: correct it there or remove it, its key is kept elsewhere and stays", name, err, p.file)
 		}
 	}
 	if err := admin.SetSecret(ctx, DemoProvider, canary); err != nil {

@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"moeca/internal/board"
+	"moeca/internal/gateway/gatewayapi"
 	"moeca/internal/hostapi"
 	"moeca/internal/secret"
+	"moeca/internal/session"
 )
 
 func newProviders(t *testing.T, dir string) *Providers {
@@ -114,6 +116,39 @@ func TestProviderDefinitionsThatCannotWorkAreRefused(t *testing.T) {
 	list, err := p.List(context.Background())
 	if err != nil || len(list) != 1+len(builtIn()) {
 		t.Errorf("%d providers after refusals (%v)", len(list), err)
+	}
+}
+
+// The kind says how its requests are signed; only where is for the person to say.
+func TestSigningProviderNeedsARegionAndAService(t *testing.T) {
+	p := newProviders(t, t.TempDir())
+	kind, url, region, service := "sigv4", "https://example.org", "eu-central-1", "bedrock"
+	for name, in := range map[string]hostapi.ProviderInput{
+		"neither":   {Kind: &kind, BaseURL: &url},
+		"a region":  {Kind: &kind, BaseURL: &url, Region: &region},
+		"a service": {Kind: &kind, BaseURL: &url, Service: &service},
+	} {
+		if _, err := p.Put(context.Background(), "aws", in); board.KindOf(err) != board.Invalid || !strings.Contains(err.Error(), "region") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	v, err := p.Put(context.Background(), "aws", hostapi.ProviderInput{Kind: &kind, BaseURL: &url, Region: &region, Service: &service})
+	if err != nil || v.Scheme != "sigv4" || v.Region != region || v.Service != service {
+		t.Errorf("%+v %v", v, err)
+	}
+}
+
+// A limit or a price for a name that was mistyped would bound nothing. The
+// gateway is nil: a call that is passed on would panic.
+func TestLimitsAndPricesOfNobodyAreRefused(t *testing.T) {
+	b := budgets{providers: newProviders(t, t.TempDir())}
+	_, err := b.Set(context.Background(), gatewayapi.BudgetPut{Scope: gatewayapi.BudgetProvider, ID: "antropic", Budget: session.Budget{Tokens: 5}})
+	if board.KindOf(err) != board.NotFound {
+		t.Errorf("a limit of nobody: %v", err)
+	}
+	_, err = b.PatchPrices(context.Background(), gatewayapi.PricePatch{Set: []gatewayapi.Price{{Upstream: "antropic", Model: "m", Input: "1", Output: "1"}}})
+	if board.KindOf(err) != board.NotFound {
+		t.Errorf("a price of nobody: %v", err)
 	}
 }
 

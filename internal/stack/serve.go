@@ -34,7 +34,7 @@ func (s *Stack) serve(context.Context) error {
 	}
 	addr := l.Addr().String()
 	api := hostapi.New(hostapi.Deps{
-		Board: s.board, Bus: s.bus, Audit: s.audit, Providers: s.providers, Budgets: budgets{s.gateway.Admin},
+		Board: s.board, Bus: s.bus, Audit: s.audit, Providers: s.providers, Budgets: budgets{s.gateway.Admin, s.providers},
 		Policies: policies{s.gateway.Admin}, Asks: asks{s.gateway.Admin},
 		Sessions:   programs{sessions: s.sessions, providers: s.providers, address: s.gateway.Address},
 		RestartLog: s.restartLog,
