@@ -43,12 +43,13 @@ export default defineConfig({
           groups: [
             {
               name: 'vendor',
-              test: /node_modules\/(react|react-dom|scheduler|zustand|clsx|class-variance-authority|i18next|react-i18next|openapi-fetch|@floating-ui|@tanstack)\//,
+              // Lists that are read page by page come with the screens that have them.
+              test: /node_modules\/(?!.*(?:useInfiniteQuery|infiniteQueryObserver|useQueries|queriesObserver)\.js)(react|react-dom|scheduler|zustand|clsx|class-variance-authority|i18next|react-i18next|openapi-fetch|@floating-ui|@tanstack)\//,
             },
             // What only a later screen uses goes with that screen.
             {
               name: 'shared',
-              test: /src\/(components|store|domain)\/(?!(diff|log|audit|approve|argv|viewed|draft|Dialog|Field|budget|money|price|policy|grants|ask|sse|Sure|program)\.)/,
+              test: /src\/(components|store|domain)\/(?!(diff|log|audit\w*|approve|argv|viewed|draft|Dialog|Field|budget|money|price|policy|grants|ask|sse|Sure|program)\.)/,
             },
           ],
         },

@@ -1,14 +1,13 @@
-import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import type { AuditFilter, AuditRow, VerifyReport } from '@/domain/audit'
+import { useQuery } from '@tanstack/react-query'
+import type { AuditRow } from '@/domain/audit'
 import { api, unwrap } from './client'
 import type { components } from './schema'
-import { statusKey } from './status'
 
 type WireRow = components['schemas']['AuditRow']
 
 const auditKey = ['audit'] as const
 
-function toRow(wire: WireRow): AuditRow {
+export function toRow(wire: WireRow): AuditRow {
   return {
     seq: wire.seq,
     time: new Date(wire.time),
@@ -45,26 +44,6 @@ function toRow(wire: WireRow): AuditRow {
   }
 }
 
-const pageSize = 200
-
-type Page = { rows: AuditRow[]; next: number; total: number }
-
-export function useAudit(filter: AuditFilter) {
-  return useInfiniteQuery({
-    queryKey: [...auditKey, 'rows', filter],
-    initialPageParam: 0,
-    queryFn: async ({ pageParam }): Promise<Page> => {
-      const wire = await unwrap(
-        api.GET('/api/audit', {
-          params: { query: { ...filter, before: pageParam, limit: pageSize } },
-        }),
-      )
-      return { rows: (wire.items ?? []).map(toRow), next: wire.next, total: wire.total }
-    },
-    getNextPageParam: (last) => (last.next > 0 ? last.next : undefined),
-  })
-}
-
 export function useAuditRow(seq: number) {
   return useQuery({
     queryKey: [...auditKey, 'row', seq],
@@ -92,39 +71,6 @@ export function useBodies(seq: number) {
     queryFn: async () => {
       const wire = await unwrap(api.GET('/api/audit/{seq}/bodies', { params: { path: { seq } } }))
       return { request: toBody(wire.request), response: toBody(wire.response) }
-    },
-  })
-}
-
-const verifyKey = [...auditKey, 'verify'] as const
-
-/** The last verification asked for in this window. */
-export function useLastVerify() {
-  return useQuery<VerifyReport | null>({
-    queryKey: verifyKey,
-    queryFn: () => null,
-    enabled: false,
-    initialData: null,
-  })
-}
-
-export function useVerify() {
-  const queries = useQueryClient()
-  return useMutation({
-    mutationFn: async (): Promise<VerifyReport> => {
-      const wire = await unwrap(api.POST('/api/audit/verify'))
-      return {
-        ok: wire.ok,
-        records: wire.records,
-        head: wire.head,
-        firstBroken: wire.first_broken ?? 0,
-        problem: wire.problem ?? '',
-        openIntents: wire.open_intents,
-      }
-    },
-    onSuccess: (report) => {
-      queries.setQueryData(verifyKey, report)
-      return queries.invalidateQueries({ queryKey: statusKey })
     },
   })
 }

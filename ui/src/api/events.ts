@@ -8,6 +8,7 @@ import { logKey } from './runs'
 import { markDead, token } from './session'
 import { statusKey } from './status'
 import { forgetTask, refreshTask, tasksKey } from './tasks'
+import { auditHeadKey } from './verify'
 
 // One stream per window feeds the query cache. An event only names what
 // changed; the object itself is read again, so a lost or repeated event can
@@ -62,6 +63,9 @@ export class CacheFeed {
       default:
         if (topic === 'asks') {
           this.later(topic, () => void queries.invalidateQueries({ queryKey: asksKey }))
+        }
+        if (topic === 'audit') {
+          this.later(topic, () => void queries.invalidateQueries({ queryKey: auditHeadKey }))
         }
         if (topic === 'repos') {
           this.later(topic, () => void queries.invalidateQueries({ queryKey: reposKey }))

@@ -5,8 +5,10 @@ import {
   lazyRouteComponent,
   redirect,
 } from '@tanstack/react-router'
+import { toPlace } from '@/domain/auditPlace'
 import { type Tab, tabs } from '@/features/task/tabs'
 import { withWords } from '@/i18n'
+import { withTrace } from '@/i18n/trace'
 import { BoardPage } from '@/pages/BoardPage'
 import { CrashPage } from '@/pages/CrashPage'
 import { NotFoundPage } from '@/pages/NotFoundPage'
@@ -16,7 +18,6 @@ import { Frame } from './Frame'
 // checked here, and nothing else reads it.
 
 type BoardSearch = { repo?: string; q?: string; tab?: Tab; wide?: boolean }
-type AuditSearch = { q?: string; seq?: number }
 
 function text(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
@@ -51,14 +52,11 @@ const task = createRoute({
 const audit = createRoute({
   getParentRoute: () => root,
   path: '/audit',
-  component: lazyRouteComponent(() => withWords(import('@/pages/AuditPage')), 'AuditPage'),
-  validateSearch: (search: Record<string, unknown>): AuditSearch => {
-    const q = text(search.q)
-    return {
-      ...(q === undefined ? {} : { q }),
-      ...(typeof search.seq === 'number' && search.seq > 0 ? { seq: search.seq } : {}),
-    }
-  },
+  component: lazyRouteComponent(
+    () => withTrace(withWords(import('@/pages/AuditPage'))),
+    'AuditPage',
+  ),
+  validateSearch: toPlace,
 })
 
 const settings = createRoute({

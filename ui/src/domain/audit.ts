@@ -46,33 +46,6 @@ export type AuditRow = {
   partial: boolean
 }
 
-export type AuditFilter = { kind: string; task: string; run: string; q: string }
-
-const noFilter: AuditFilter = { kind: '', task: '', run: '', q: '' }
-
-/**
- * `kind:refusal task:t1 run:r1 words` as the filter bar takes it. The words
- * are searched by the host; an unknown field is a word like any other.
- */
-export function parseFilter(text: string): AuditFilter {
-  const out = { ...noFilter }
-  const words: string[] = []
-  for (const word of text.split(/\s+/).filter(Boolean)) {
-    const [field, value] = [word.slice(0, word.indexOf(':')), word.slice(word.indexOf(':') + 1)]
-    if (field === 'kind' || field === 'task' || field === 'run') out[field] = value
-    else words.push(word)
-  }
-  out.q = words.join(' ')
-  return out
-}
-
-export function formatFilter(filter: AuditFilter): string {
-  const fields = (['kind', 'task', 'run'] as const)
-    .filter((name) => filter[name] !== '')
-    .map((name) => `${name}:${filter[name]}`)
-  return [...fields, filter.q].filter(Boolean).join(' ')
-}
-
 export function isDenied(row: AuditRow): boolean {
   return row.kind === 'refusal'
 }

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import { joinWords, shellWords, splitWords } from './argv'
-import { formatFilter, parseFilter } from './audit'
 import { hasBidi, reveal, stripEscapes } from './bidi'
 import { callTitle, entries, type LogItem, pretty, prettyBody } from './log'
 import { EventStreamParser } from './sse'
@@ -110,12 +109,6 @@ describe('an event stream cut anywhere gives the same events', () => {
       { id: '7', event: '', data: 'x' },
     ])
   })
-})
-
-it('the audit filter is read and written back', () => {
-  const filter = { kind: 'refusal', task: 't1', run: '', q: 'push main' }
-  expect(parseFilter(formatFilter(filter))).toEqual(filter)
-  expect(parseFilter('odd:word').q).toBe('odd:word')
 })
 
 describe('numbers and times', () => {

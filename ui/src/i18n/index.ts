@@ -45,10 +45,30 @@ export async function withWords<T>(part: Promise<T>): Promise<T> {
   return loaded
 }
 
+type Words = Record<Language, () => Promise<object>>
+
+// Screens whose words were asked for: another language needs them as well.
+const parts = new Set<Words>()
+
+async function addPart(language: Language, words: Words): Promise<void> {
+  i18next.addResourceBundle(language, 'translation', await words[language](), true)
+}
+
+/** A part of the window that brings words of its own, once they are there. */
+export async function withPart<T>(part: Promise<T>, words: Words): Promise<T> {
+  if (!parts.has(words)) {
+    const language = i18next.language as Language
+    await Promise.all([addPart('en', words), language === 'en' ? null : addPart(language, words)])
+    parts.add(words)
+  }
+  return part
+}
+
 export async function changeLanguage(language: Language): Promise<void> {
   if (language !== 'en' && !i18next.hasResourceBundle(language, 'translation')) {
     i18next.addResourceBundle(language, 'translation', await load[language]())
   }
+  await Promise.all([...parts].map((words) => addPart(language, words)))
   await i18next.changeLanguage(language)
   document.documentElement.lang = language
 }

@@ -11,7 +11,9 @@ import { type AuditRow, headline, isDenied } from '@/domain/audit'
 import { pretty } from '@/domain/log'
 import { bytes, count, full } from '@/domain/time'
 import { Bodies } from './Bodies'
+import { RowLink } from './Facts'
 import { KindChip } from './KindChip'
+import { TraceLink } from './TraceLink'
 
 export function AuditDetail({ seq, onClose }: { seq: number; onClose(): void }) {
   const { t } = useTranslation()
@@ -56,6 +58,7 @@ function Facts({ row }: { row: AuditRow }) {
           {t('audit.denied')}: {t('audit.gate')} {row.gate} – {row.reason}
         </p>
       ) : null}
+      <TraceLink row={row} />
       <Table row={row} />
       <p className="flex items-center gap-2 text-sm text-t3">
         <Measured /> {t('audit.attributed')}
@@ -76,11 +79,7 @@ function Facts({ row }: { row: AuditRow }) {
 function Table({ row }: { row: AuditRow }) {
   const { t, i18n } = useTranslation()
   const language = i18n.language
-  const linked = (seq: number) => (
-    <Link to="/audit" search={(old) => ({ ...old, seq })} className="text-cyan hover:underline">
-      {seq}
-    </Link>
-  )
+  const linked = (seq: number) => <RowLink seq={seq} />
   const pairs: [string, ReactNode][] = [
     [t('audit.time'), full(row.time, language)],
     [t('audit.source'), row.source],

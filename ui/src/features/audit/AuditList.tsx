@@ -1,42 +1,52 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { useEffect, useMemo, useRef } from 'react'
+import { useEffect, useMemo, useRef, useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import { useAudit } from '@/api/audit'
-import { useStatus } from '@/api/status'
-import { Button } from '@/components/Button'
+import { useAuditRows } from '@/api/auditRows'
+import { Measured } from '@/components/Mark'
 import { Empty, ErrorNote, SkeletonLines } from '@/components/State'
-import { type AuditFilter, type AuditRow, formatFilter } from '@/domain/audit'
+import type { AuditRow } from '@/domain/audit'
+import { type AuditFilter, isEmpty } from '@/domain/auditFilter'
 import { count } from '@/domain/time'
 import { AuditLine } from './AuditLine'
+import { NewRows, useTail } from './Tail'
 
-type Props = { filter: AuditFilter; selected: number; onSelect(seq: number): void }
+type Props = {
+  filter: AuditFilter
+  selected: number
+  live: boolean
+  onSelect(seq: number): void
+}
 
-export function AuditList({ filter, selected, onSelect }: Props) {
+export function AuditList({ filter, selected, live, onSelect }: Props) {
   const { t } = useTranslation()
-  const audit = useAudit(filter)
+  const audit = useAuditRows(filter)
+  const [away, setAway] = useState(false)
+  const tail = useTail(live, away)
   const rows = useMemo(() => audit.data?.pages.flatMap((page) => page.rows) ?? [], [audit.data])
-  if (audit.isError) return <ErrorNote error={audit.error} onRetry={() => void audit.refetch()} />
+  if (audit.isError && audit.data === undefined)
+    return <ErrorNote error={audit.error} onRetry={() => void audit.refetch()} />
   if (audit.isPending) return <SkeletonLines lines={14} />
+  const first = audit.data.pages[0]
   if (rows.length === 0) {
-    return formatFilter(filter) === '' ? (
+    return isEmpty(filter) ? (
       <Empty title={t('audit.none')} help={t('audit.noneHelp')} />
     ) : (
-      <Empty title={t('audit.noMatch')} />
+      <Empty title={t('audit.noMatch')} help={t('trace.noMatchHelp')} />
     )
   }
-  const pages = audit.data.pages.length
   return (
     <div className="relative flex min-h-0 min-w-0 flex-1 flex-col">
-      <Newer
-        total={audit.data.pages[0]?.total ?? 0}
-        few={pages <= 2}
-        busy={audit.isFetching}
-        onLoad={() => void audit.refetch()}
+      <Counted
+        count={first?.count ?? -1}
+        total={first?.total ?? 0}
+        problem={first?.problem ?? ''}
       />
+      <NewRows tail={tail} paused={live && away} />
       <Rows
         rows={rows}
         selected={selected}
         onSelect={onSelect}
+        onScrolled={setAway}
         onEnd={() => {
           if (audit.hasNextPage && !audit.isFetching) void audit.fetchNextPage()
         }}
@@ -45,21 +55,21 @@ export function AuditList({ filter, selected, onSelect }: Props) {
   )
 }
 
-type NewerProps = { total: number; few: boolean; busy: boolean; onLoad(): void }
+type CountedProps = { count: number; total: number; problem: string }
 
-/** New rows come in by themselves near the top, and on request further down. */
-function Newer({ total, few, busy, onLoad }: NewerProps) {
+function Counted({ count: fit, total, problem }: CountedProps) {
   const { t, i18n } = useTranslation()
-  const records = useStatus().data?.records ?? 0
-  const newer = Math.max(0, records - total)
-  useEffect(() => {
-    if (newer > 0 && few && !busy) onLoad()
-  }, [newer, few, busy, onLoad])
-  if (newer === 0 || few) return null
+  const n = (value: number) => count(value, i18n.language)
   return (
-    <Button size="small" className="absolute top-9 left-1/2 z-10 -translate-x-1/2" onClick={onLoad}>
-      {t('audit.newer', { count: newer, n: count(newer, i18n.language) })}
-    </Button>
+    <div className="flex flex-wrap items-center gap-x-3 border-b border-line px-4 py-1 text-sm text-t3">
+      <span>
+        {fit < 0 || fit === total
+          ? t('trace.nRows', { count: total, n: n(total) })
+          : t('trace.nOf', { n: fit > 10_000 ? `${n(10_000)}+` : n(fit), total: n(total) })}
+      </span>
+      <Measured />
+      {problem === '' ? null : <span className="text-red">{problem}</span>}
+    </div>
   )
 }
 
@@ -69,10 +79,11 @@ type RowsProps = {
   rows: AuditRow[]
   selected: number
   onSelect(seq: number): void
+  onScrolled(away: boolean): void
   onEnd(): void
 }
 
-function Rows({ rows, selected, onSelect, onEnd }: RowsProps) {
+function Rows({ rows, selected, onSelect, onScrolled, onEnd }: RowsProps) {
   const { t } = useTranslation()
   const ref = useRef<HTMLDivElement>(null)
   const list = useVirtualizer({
@@ -88,13 +99,19 @@ function Rows({ rows, selected, onSelect, onEnd }: RowsProps) {
     if (last >= rows.length - 20) onEnd()
   }, [last, rows.length, onEnd])
   const move = (by: number) => {
-    const at = rows.findIndex((row) => row.seq === selected)
-    const next = Math.min(Math.max(at + by, 0), rows.length - 1)
+    const next = Math.min(Math.max(far + by, 0), rows.length - 1)
     const row = rows[next]
     if (row === undefined) return
     onSelect(row.seq)
     list.scrollToIndex(next)
   }
+  const far = rows.findIndex((row) => row.seq === selected)
+  const shown = useRef(0)
+  useEffect(() => {
+    if (far < 0 || shown.current === selected) return
+    shown.current = selected
+    list.scrollToIndex(far)
+  }, [far, selected, list])
   return (
     <div
       ref={ref}
@@ -102,7 +119,9 @@ function Rows({ rows, selected, onSelect, onEnd }: RowsProps) {
       aria-label={t('audit.title')}
       aria-activedescendant={selected > 0 ? `row-${selected}` : undefined}
       tabIndex={0}
+      onScroll={(event) => onScrolled(event.currentTarget.scrollTop > rowSize)}
       onKeyDown={(event) => {
+        if (event.ctrlKey || event.metaKey || event.altKey) return
         if (event.key === 'ArrowDown' || event.key === 'j') move(1)
         else if (event.key === 'ArrowUp' || event.key === 'k') move(-1)
         else return

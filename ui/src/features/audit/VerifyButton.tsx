@@ -1,7 +1,7 @@
 import { ShieldAlert, ShieldCheck } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
-import { useLastVerify, useVerify } from '@/api/audit'
 import { useStatus } from '@/api/status'
+import { useLastVerify, useVerify } from '@/api/verify'
 import { Button } from '@/components/Button'
 import { cn } from '@/components/cn'
 import type { VerifyReport } from '@/domain/audit'

@@ -1,3 +1,4 @@
+import { Link } from '@tanstack/react-router'
 import { ChevronDown, ChevronUp, Maximize2, Minimize2, X } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import { useReview } from '@/api/tasks'
@@ -130,6 +131,11 @@ function Strip({ task }: { task: Task }) {
       <span>
         {task.provider} {task.model}
       </span>
+      {run === null ? null : (
+        <Link to="/audit" search={{ task: task.id }} className="text-cyan hover:underline">
+          {t('log.trace')}
+        </Link>
+      )}
     </div>
   )
 }

@@ -1,0 +1,42 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import type { VerifyReport } from '@/domain/audit'
+import { api, unwrap } from './client'
+import { statusKey } from './status'
+
+// What every screen shows of the log: whether it was verified, and that it grew.
+
+/** How far the log is indexed; events of the host renew it. */
+export const auditHeadKey = ['audit', 'head'] as const
+
+const verifyKey = ['audit', 'verify'] as const
+
+/** The last verification asked for in this window. */
+export function useLastVerify() {
+  return useQuery<VerifyReport | null>({
+    queryKey: verifyKey,
+    queryFn: () => null,
+    enabled: false,
+    initialData: null,
+  })
+}
+
+export function useVerify() {
+  const queries = useQueryClient()
+  return useMutation({
+    mutationFn: async (): Promise<VerifyReport> => {
+      const wire = await unwrap(api.POST('/api/audit/verify'))
+      return {
+        ok: wire.ok,
+        records: wire.records,
+        head: wire.head,
+        firstBroken: wire.first_broken ?? 0,
+        problem: wire.problem ?? '',
+        openIntents: wire.open_intents,
+      }
+    },
+    onSuccess: (report) => {
+      queries.setQueryData(verifyKey, report)
+      return queries.invalidateQueries({ queryKey: statusKey })
+    },
+  })
+}
