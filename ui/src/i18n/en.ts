@@ -216,21 +216,6 @@ export const en = {
     refused: 'you refused what the agent asked for at {{upstream}}: {{what}}',
     unanswered: 'nobody answered in time what the agent asked for at {{upstream}}: {{what}}',
   },
-  first: {
-    title: 'Add a repository to begin',
-    help: 'moeca reads its objects and refs, and adds branches and refs of its own below moeca/. Your target branch moves only when you merge; your checkout is never touched.',
-    driver: 'Sandbox driver',
-    gateway: 'Gateway',
-    provider: 'Models',
-    ready: 'ready',
-    demo: 'Run the demo',
-    demoHelp:
-      'The demo makes a small repository of its own and lets the scripted model do one task. It needs no key and no network.',
-    noKey: 'No key is set. Tasks can run with the scripted demo model.',
-    hasKey_one: '{{n}} provider with a key',
-    hasKey_other: '{{n}} providers with a key',
-    settings: 'Set a key',
-  },
   operation: {
     readRepo: 'read the repository, its issues and pull requests',
     readOutside: 'read outside of repositories',

@@ -3,6 +3,21 @@ import type { en } from './en'
 // English words of what is not on the first screen. They come with the first
 // part of the window that needs them (withWords() in index.ts).
 export const later = {
+  first: {
+    title: 'Add a repository to begin',
+    help: 'moeca reads its objects and refs, and adds branches and refs of its own below moeca/. Your target branch moves only when you merge; your checkout is never touched.',
+    driver: 'Sandbox driver',
+    gateway: 'Gateway',
+    provider: 'Models',
+    ready: 'ready',
+    demo: 'Run the demo',
+    demoHelp:
+      'The demo makes a small repository of its own and lets the scripted model do one task. It needs no key and no network.',
+    noKey: 'No key is set. Tasks can run with the scripted demo model.',
+    hasKey_one: '{{n}} provider with a key',
+    hasKey_other: '{{n}} providers with a key',
+    settings: 'Set a key',
+  },
   palette: {
     open: 'Go to or do something',
     hint: 'Go to … · > command · # task · ? help',

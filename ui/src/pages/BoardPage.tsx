@@ -1,11 +1,16 @@
 import { Outlet, useNavigate, useParams, useSearch } from '@tanstack/react-router'
+import { lazy, Suspense } from 'react'
 import { useRepos } from '@/api/repos'
 import { useTasks } from '@/api/tasks'
 import { ErrorNote, Skeleton } from '@/components/State'
 import { columns, type RepoId } from '@/domain/model'
 import { Board } from '@/features/board/Board'
 import { BoardBar } from '@/features/board/BoardBar'
-import { FirstRun } from '@/features/board/FirstRun'
+import { withWords } from '@/i18n'
+
+const FirstRun = lazy(() =>
+  withWords(import('@/features/board/FirstRun')).then((m) => ({ default: m.FirstRun })),
+)
 
 export function BoardPage() {
   const { repo, q = '', wide } = useSearch({ from: '/board' })
@@ -42,7 +47,13 @@ function Content({ repo, filter, onClear, drawerOpen }: Props) {
   if (tasks.isError) return <ErrorNote error={tasks.error} onRetry={() => void tasks.refetch()} />
   if (repos.isError) return <ErrorNote error={repos.error} onRetry={() => void repos.refetch()} />
   if (tasks.isPending || repos.isPending) return <Waiting />
-  if (repos.data.length === 0 && tasks.data.length === 0) return <FirstRun />
+  if (repos.data.length === 0 && tasks.data.length === 0) {
+    return (
+      <Suspense fallback={<Waiting />}>
+        <FirstRun />
+      </Suspense>
+    )
+  }
   return (
     <Board
       tasks={tasks.data}

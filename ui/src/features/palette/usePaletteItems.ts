@@ -1,5 +1,6 @@
 import { useNavigate } from '@tanstack/react-router'
 import {
+  Bell,
   CircleDot,
   CirclePlay,
   FolderGit2,
@@ -18,6 +19,7 @@ import { useTranslation } from 'react-i18next'
 import { useRepos } from '@/api/repos'
 import { useTasks } from '@/api/tasks'
 import { useDemo } from '@/features/board/useDemo'
+import { settingsPanels } from '@/features/settings/panels'
 import { type Language, languages } from '@/i18n'
 import { useDialogs } from '@/store/dialogs'
 import { useWindow } from '@/store/window'
@@ -81,6 +83,13 @@ function useGoItems(): PaletteItem[] {
       key: '',
       perform: () => void navigate({ to: '/settings' }),
     },
+    ...settingsPanels.map((panel) => ({
+      id: `go:settings.${panel}`,
+      label: `${t('nav.settings')}: ${t(`settings.panel.${panel}`)}`,
+      icon: Settings,
+      key: '',
+      perform: () => void navigate({ to: '/settings/$panel', params: { panel } }),
+    })),
     ...repos.map((repo) => ({
       id: `repo:${repo.id}`,
       label: repo.name,
@@ -128,6 +137,7 @@ function useCommandItems(): PaletteItem[] {
     command('provider', t('settings.addProvider'), KeyRound, '', () =>
       show({ kind: 'provider', name: null }),
     ),
+    command('asks', t('ask.title'), Bell, '', () => show({ kind: 'asks' })),
     command('keys', t('keys.title'), Keyboard, '?', () => show({ kind: 'shortcuts' })),
     ...themes,
     ...tongues,
