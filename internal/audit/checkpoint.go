@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -46,7 +47,17 @@ var ErrUnsigned = errors.New("the log has no signed checkpoint yet; it gets one 
 // nothing of the id, which sandboxes must not see.
 func (id logID) origin() string {
 	sum := sha256.Sum256(append([]byte("moeca log origin\x00"), id[:]...))
-	return "moeca/" + hex.EncodeToString(sum[:8])
+	return originPrefix + hex.EncodeToString(sum[:8])
+}
+
+const originPrefix = "moeca/"
+
+// isOrigin says whether a name can be that of a log. Others are not shown to
+// anybody: they may hold what a terminal obeys.
+func isOrigin(name string) bool {
+	digits, ok := strings.CutPrefix(name, originPrefix)
+	b, err := hex.DecodeString(digits)
+	return ok && err == nil && len(b) == 8 && hex.EncodeToString(b) == digits
 }
 
 // ParseCheckpoint reads a checkpoint without checking its signatures.
@@ -65,6 +76,9 @@ func parseCheckpoint(text string) (Checkpoint, error) {
 	lines := strings.SplitN(text, "\n", 5)
 	if len(lines) < 5 || lines[0] == "" || lines[3] != "" || lines[4] == "" {
 		return Checkpoint{}, damage("is not origin, size, root, empty line and signatures")
+	}
+	if !isOrigin(lines[0]) {
+		return Checkpoint{}, damage("is not a checkpoint of a log of moeca")
 	}
 	size, err := strconv.ParseInt(lines[1], 10, 64)
 	if err != nil || size < 0 || strconv.FormatInt(size, 10) != lines[1] {
@@ -123,14 +137,14 @@ func ReadCheckpoint(dir string) (c Checkpoint, vkey string, err error) {
 }
 
 func readCheckpoint(dir string) (Checkpoint, string, error) {
-	vkey, err := os.ReadFile(filepath.Join(dir, VkeyFile))
+	vkey, err := readSmall(filepath.Join(dir, VkeyFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return Checkpoint{}, "", ErrUnsigned
 	}
 	if err != nil {
 		return Checkpoint{}, "", err
 	}
-	text, err := os.ReadFile(filepath.Join(dir, CheckpointFile))
+	text, err := readSmall(filepath.Join(dir, CheckpointFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return Checkpoint{}, "", errNoCheckpoint
 	}
@@ -138,6 +152,29 @@ func readCheckpoint(dir string) (Checkpoint, string, error) {
 		return Checkpoint{}, "", err
 	}
 	return checkCheckpoint(string(vkey), string(text))
+}
+
+// readSmall reads a file of which no more is looked at than a checkpoint has.
+func readSmall(path string) ([]byte, error) {
+	f, err := openRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxCheckpoint+1))
+}
+
+// openRegular opens a file of a log that somebody may have prepared: no pipe,
+// which would keep who opens it, and no device, which has no end.
+func openRegular(path string) (*os.File, error) {
+	st, err := os.Stat(path)
+	if err == nil && !st.Mode().IsRegular() && !st.IsDir() {
+		err = &fs.PathError{Op: "open", Path: path, Err: errors.New("is not a regular file")}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.Open(path)
 }
 
 // errNoCheckpoint: the first checkpoint is written before the vkey.
@@ -164,7 +201,7 @@ func canonicalVkey(content string) (string, error) {
 	name, rest, _ := strings.Cut(vkey, "+")
 	_, digits, _ := strings.Cut(rest, "+")
 	key, err := base64.StdEncoding.Strict().DecodeString(digits)
-	if !ok || err != nil || len(key) != 1+ed25519.PublicKeySize {
+	if !ok || err != nil || len(key) != 1+ed25519.PublicKeySize || !isOrigin(name) {
 		return "", bad
 	}
 	same, err := note.NewEd25519VerifierKey(name, key[1:])
@@ -172,6 +209,27 @@ func canonicalVkey(content string) (string, error) {
 		return "", bad
 	}
 	return vkey, nil
+}
+
+// A key that the rows name was there before them, and so was its checkpoint.
+const (
+	errUnsigned  = damage(VkeyFile + " is missing, and a row names the key of the log")
+	errOtherVkey = damage(VkeyFile + " is not the key that the rows name")
+)
+
+// keyNamed is the key that the rows name, up to a row.
+func keyNamed(before string, r *Record) (string, error) {
+	named := ""
+	if r.Kind == KindSystem && r.Source == SourceGateway && r.Subject == subjectOpened {
+		named = r.attr("vkey")
+	}
+	switch {
+	case named == "" || named == before:
+		return before, nil
+	case before == "":
+		return named, nil
+	}
+	return before, damage("names another key than the rows before it")
 }
 
 // signer signs the checkpoints of one log.

@@ -122,14 +122,17 @@ func (l *Log) load() (*found, error) {
 	}
 	defer f.survey.check.close()
 	nums := numbered(entries, segmentName)
-	for i, num := range nums {
-		if num != int64(i)+1 {
-			return nil, &BrokenError{Seq: l.chain.seq + 1, File: segmentName(int64(i) + 1), Cause: errors.New("the segment is missing")}
-		}
+	whole := 0 // how many there are before one is missing
+	for whole < len(nums) && nums[whole] == int64(whole)+1 {
+		whole++
 	}
-	nums, unborn, err := l.unborn(nums)
-	if err != nil {
-		return nil, err
+	missing := whole < len(nums)
+	nums = nums[:whole]
+	var unborn *tail
+	if !missing {
+		if nums, unborn, err = l.unborn(nums); err != nil {
+			return nil, err
+		}
 	}
 	for i, num := range nums {
 		if l.segment != nil {
@@ -138,9 +141,12 @@ func (l *Log) load() (*found, error) {
 		if l.segment, err = l.openTail(l.dir, segmentName(num), num); err != nil {
 			return nil, err
 		}
-		if err := l.loadSegment(l.segment, i == len(nums)-1, f); err != nil {
+		if err := l.loadSegment(l.segment, i == len(nums)-1 && !missing, f); err != nil {
 			return nil, err
 		}
+	}
+	if missing {
+		return nil, &BrokenError{Seq: l.chain.seq + 1, File: segmentName(int64(whole) + 1), Cause: errors.New("the segment is missing")}
 	}
 	if err := f.survey.ends(l.chain.seq, l.id); err != nil {
 		return nil, err
@@ -241,6 +247,9 @@ func (l *Log) loadSegment(t *tail, isLast bool, f *found) error {
 		if err != nil {
 			return l.broken(t, fr.off, err)
 		}
+		if err := f.survey.names(&r); err != nil {
+			return &BrokenError{Seq: r.Seq, File: t.name, Offset: fr.off, Cause: err}
+		}
 		f.note(r)
 		if err := f.survey.row(l.chain.hash); err != nil {
 			return err
@@ -338,9 +347,12 @@ func (l *Log) loadPack(f *found) error {
 	return nil
 }
 
+// subjectOpened is the subject of the row that each start of a log writes.
+const subjectOpened = "opened"
+
 // announce writes the rows of a start and waits for them.
 func (l *Log) announce(f *found) error {
-	rows := []Record{{Kind: KindSystem, Subject: "opened", Attrs: []Attr{
+	rows := []Record{{Kind: KindSystem, Subject: subjectOpened, Attrs: []Attr{
 		{Key: "log", Value: hex.EncodeToString(l.id[:])}, {Key: "vkey", Value: l.notary.signer.vkey},
 	}}}
 	if l.o.Follows != nil {

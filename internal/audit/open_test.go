@@ -46,7 +46,7 @@ func crashedLog(t *testing.T, n int, o Options) logFiles {
 	if err := last.Wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	files := readFiles(t, dir).rows() // none of its rows were signed
+	files := readFiles(t, dir).unsigned(t)
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestOpenRefusesDamageNoCrashExplains(t *testing.T) {
 	if len(files) < 3 {
 		t.Fatalf("%d files", len(files))
 	}
-	last := segmentName(int64(len(files)) - 1) // one of them is the pack
+	last := segmentName(int64(len(files.rows())) - 1) // one of them is the pack
 	_, frames := splitFrames(files[last])
 	synced := len(files[last]) - len(bytes.Join(frames[len(frames)-3:], nil))
 	dir := layOut(t, files)
@@ -155,7 +155,7 @@ func TestOpenRefusesDamageNoCrashExplains(t *testing.T) {
 			}
 			_, err := Open(dir, Options{FS: unsyncedFS{}})
 			var broken *BrokenError
-			if !errors.As(err, &broken) || broken.File != name || !strings.Contains(err.Error(), "start a new log") {
+			if !errors.As(err, &broken) || broken.File != name || !strings.Contains(err.Error(), "audit restart --keep") {
 				t.Fatalf("%s byte %d: %v", name, i, err)
 			}
 			if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, damaged) {
@@ -204,11 +204,18 @@ func checkReadable(t *testing.T, dir string, last int64) {
 
 func TestOpenRefusesAMissingSegment(t *testing.T) {
 	files, _ := smallLog(t, 10, Options{SegmentBytes: 900})
+	_, frames := splitFrames(files[seg1])
 	delete(files, seg2)
-	_, err := Open(layOut(t, files), Options{})
+	dir := layOut(t, files)
+	opensBroken(t, dir, int64(len(frames))+1)
+	_, err := Open(dir, Options{FS: unsyncedFS{}})
 	var broken *BrokenError
 	if !errors.As(err, &broken) || broken.File != seg2 {
 		t.Errorf("error is %v", err)
+	}
+	last, err := openReader(t, dir).Refresh()
+	if !errors.As(err, &broken) || broken.File != seg2 || last != int64(len(frames)) {
+		t.Errorf("a reader finds %d rows, %v", last, err)
 	}
 }
 

@@ -12,8 +12,7 @@ import (
 )
 
 // errNoKey: a new key would be a new log for everyone who holds a checkpoint.
-var errNoKey = errors.New("the key that signs this log's checkpoints (" + keyFile + ") is missing; nothing was changed: " +
-	"put it back, or, to go on with a new key that no witness knows, remove " + CheckpointFile + " and " + VkeyFile)
+const errNoKey = damage("the key that signs this log's checkpoints (" + keyFile + ") is missing; put it back from a backup")
 
 // survey is what Open learns of tree and checkpoint while it reads the rows. It
 // changes nothing before all of them were read and agree with the last
@@ -24,8 +23,9 @@ type survey struct {
 
 	signer signer // zero before the log has a key
 	vkey   string // as it lies beside the checkpoint; empty when it does not
+	named  string // by the rows; empty before one does
 	signed Checkpoint
-	wrong  error // what is wrong with the checkpoint itself
+	wrong  error // what is wrong with the checkpoint itself, or with the key
 
 	tree    tiler
 	check   treeCheck
@@ -49,11 +49,12 @@ func newSurvey(fsys FS, dir string) (*survey, error) {
 // readNotes reads key, vkey and checkpoint.
 func (s *survey) readNotes() error {
 	key, err := s.read(keyFile)
-	if err == nil && key != nil {
-		s.signer, err = parseSigner(key)
-	}
 	if err != nil {
 		return err
+	}
+	var badKey error
+	if key != nil {
+		s.signer, badKey = parseSigner(key)
 	}
 	vkey, err := s.read(VkeyFile)
 	if err != nil {
@@ -64,8 +65,10 @@ func (s *survey) readNotes() error {
 		return err
 	}
 	switch {
+	case badKey != nil:
+		s.wrong = badKey
 	case vkey != nil && key == nil:
-		return errNoKey
+		s.wrong = errNoKey
 	case vkey != nil && text == nil:
 		s.wrong = errNoCheckpoint
 	case vkey != nil:
@@ -137,6 +140,13 @@ func (s *survey) row(h Hash) error {
 		"the rows up to it are not those that the last checkpoint signed: the log was rewritten at or before it")}
 }
 
+// names takes the key that a row names. A log has one key for good: whoever
+// takes key and checkpoints away does not get to begin with others.
+func (s *survey) names(r *Record) (err error) {
+	s.named, err = keyNamed(s.named, r)
+	return err
+}
+
 // ends holds what is known against a log that ends, or is to be cut, at row
 // last.
 func (s *survey) ends(last int64, id logID) error {
@@ -147,6 +157,10 @@ func (s *survey) ends(last int64, id logID) error {
 		cause = fmt.Errorf("the log ends at row %d and the last checkpoint signed %d rows: rows were cut off", last, s.signed.Size)
 	case s.check.have[0] > last && s.vkey != "":
 		cause = fmt.Errorf("the log ends at row %d and its tree has %d: rows were cut off", last, s.check.have[0])
+	case s.named != "" && s.vkey == "" && (s.signed.Text == "" || s.signer.vkey != s.named):
+		cause = errUnsigned
+	case s.named != "" && s.vkey != "" && s.vkey != s.named:
+		cause = errOtherVkey
 	case last > 0 && s.signer.Signer != nil && s.signer.Name() != id.origin():
 		cause = damage("it is that of another log")
 	}

@@ -93,9 +93,9 @@ func (r *Reader) nextSegment() (bool, error) {
 		}
 	}
 	name := segmentName(num)
-	file, err := os.Open(filepath.Join(r.dir, name))
+	file, err := openRegular(filepath.Join(r.dir, name))
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+		return false, r.isMissing(num)
 	}
 	if err != nil {
 		return false, fmt.Errorf("audit: read log: %w", err)
@@ -124,6 +124,18 @@ func (r *Reader) nextSegment() (bool, error) {
 	r.segments = append(r.segments, &readSegment{header: h, file: file})
 	r.scan = newFrameReader(file, h.id, segmentHeader)
 	return true, nil
+}
+
+// isMissing is an error where segment num is not there and the one after it is:
+// segments are made in their order.
+func (r *Reader) isMissing(num int64) error {
+	if _, err := os.Stat(filepath.Join(r.dir, segmentName(num+1))); err != nil {
+		return nil
+	}
+	if _, err := os.Stat(filepath.Join(r.dir, segmentName(num))); !errors.Is(err, fs.ErrNotExist) {
+		return nil // it came meanwhile
+	}
+	return &BrokenError{Seq: r.last + 1, File: segmentName(num), Cause: errors.New("the segment is missing")}
 }
 
 // scanRows adds the whole rows of the last segment that are not known yet.
@@ -261,7 +273,7 @@ func (r *Reader) pack(num int64) (*os.File, logID, error) {
 	if f := r.packs[num]; f != nil {
 		return f, id, nil
 	}
-	f, err := os.Open(filepath.Join(packPath(r.dir), packName(num)))
+	f, err := openRegular(filepath.Join(packPath(r.dir), packName(num)))
 	if err != nil {
 		return nil, logID{}, err
 	}

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -173,7 +172,7 @@ func (f treeFiles) tile(t tlog.Tile) ([]byte, error) {
 	if t.L < 0 || t.L >= treeLevels {
 		return nil, fmt.Errorf("the tree has no level %d", t.L)
 	}
-	file, err := os.Open(treePath(f.dir, t.L))
+	file, err := openRegular(treePath(f.dir, t.L))
 	if err != nil {
 		return nil, err
 	}

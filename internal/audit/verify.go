@@ -270,7 +270,7 @@ func (v *verifier) firstSegment(ctx context.Context, last int64) (int64, error) 
 		return 1, nil
 	}
 	for num := last; num > 1; num-- {
-		f, err := os.Open(filepath.Join(v.dir, segmentName(num)))
+		f, err := openRegular(filepath.Join(v.dir, segmentName(num)))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -320,7 +320,7 @@ func (v *verifier) firstRow() int64 {
 // the highest segment seen at the start.
 func (v *verifier) segment(ctx context.Context, num, last int64) (more bool, err error) {
 	name := segmentName(num)
-	f, err := os.Open(filepath.Join(v.dir, name))
+	f, err := openRegular(filepath.Join(v.dir, name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, &BrokenError{Seq: v.chain.seq + 1, File: name, Cause: damage("the segment is missing")}
 	}
@@ -364,7 +364,7 @@ func (v *verifier) header(ctx context.Context, f *os.File) (header, error) {
 
 // follows waits for the header of a segment that there is.
 func (v *verifier) follows(ctx context.Context, num int64) error {
-	f, err := os.Open(filepath.Join(v.dir, segmentName(num)))
+	f, err := openRegular(filepath.Join(v.dir, segmentName(num)))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -452,11 +452,11 @@ func (v *verifier) content(before chain, row []byte) error {
 		return err
 	}
 	v.erasures.note(&r)
-	if r.Kind == KindSystem && r.Subject == "opened" {
-		if r.attr("log") != hex.EncodeToString(v.id[:]) {
-			return damage("was written for another log")
-		}
-		v.tree.named = r.attr("vkey")
+	if r.Kind == KindSystem && r.Subject == subjectOpened && r.attr("log") != hex.EncodeToString(v.id[:]) {
+		return damage("was written for another log")
+	}
+	if v.tree.named, err = keyNamed(v.tree.named, &r); err != nil {
+		return err
 	}
 	if v.o.Bodies && !v.before(r.Seq) {
 		return v.checkBodies(before, &r)

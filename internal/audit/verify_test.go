@@ -68,6 +68,23 @@ func (f logFiles) rows() logFiles {
 	return out
 }
 
+// unsigned are the files as a crash leaves them before the first rows are signed.
+func (f logFiles) unsigned(t testing.TB) logFiles {
+	t.Helper()
+	s, err := parseSigner(f[keyFile])
+	if err != nil {
+		t.Fatal(err)
+	}
+	empty := tiler{}
+	c, err := s.sign(0, empty.root())
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := f.rows()
+	out[keyFile], out[VkeyFile], out[CheckpointFile] = f[keyFile], f[VkeyFile], []byte(c.Text)
+	return out
+}
+
 func (f logFiles) clone() logFiles {
 	out := logFiles{}
 	for name, b := range f {

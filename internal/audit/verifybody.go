@@ -33,7 +33,7 @@ func (v *verifier) pack(num int64) (*os.File, error) {
 	if f := v.packs[num]; f != nil {
 		return f, nil
 	}
-	f, err := os.Open(filepath.Join(packPath(v.dir), packName(num)))
+	f, err := openRegular(filepath.Join(packPath(v.dir), packName(num)))
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 )
 
 // treeVerifier lays the tree over the rows that a verifier reads, and compares
@@ -13,7 +12,7 @@ import (
 type treeVerifier struct {
 	unsigned bool       // the log has no key
 	vkey     string     // of the log
-	named    string     // of the last row that names it
+	named    string     // by the rows
 	signed   Checkpoint // zero when there is none, or wrong says why
 	wrong    error
 
@@ -49,7 +48,7 @@ func (v *treeVerifier) open(dir string) error {
 		v.check.need[level] = hashesAt(v.signed.Size, level)
 	}
 	return v.check.open(func(level int) (sizedFile, error) {
-		f, err := os.Open(treePath(dir, level))
+		f, err := openRegular(treePath(dir, level))
 		if err != nil {
 			return nil, err
 		}
@@ -146,7 +145,7 @@ func (v *treeVerifier) ends(rows int64, id logID, short func(what string, rows i
 	case v.wrong != nil:
 		return fmt.Errorf("%s: %w", CheckpointFile, v.wrong)
 	case v.unsigned && v.named != "":
-		return damage(VkeyFile + " is missing, and a row names the key of the log")
+		return errUnsigned
 	case v.unsigned:
 		return nil
 	case v.signed.Size > rows:
@@ -156,7 +155,7 @@ func (v *treeVerifier) ends(rows int64, id logID, short func(what string, rows i
 	case rows > 0 && v.signed.Origin != id.origin():
 		return damage(CheckpointFile + ": it is that of another log")
 	case v.named != "" && v.named != v.vkey:
-		return damage(VkeyFile + " is not the key that the rows name")
+		return errOtherVkey
 	}
 	return nil
 }

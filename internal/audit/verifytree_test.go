@@ -3,13 +3,18 @@ package audit
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
+	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 )
 
@@ -154,8 +159,92 @@ func TestOpenComparesWithTheLastCheckpoint(t *testing.T) {
 		"another's vkey":          {with(VkeyFile, other[VkeyFile]), head.Seq + 1},
 		"another's key":           {with(keyFile, other[keyFile]), head.Seq + 1},
 		"an older one and a tail": {older(t, files, segHead, frames), head.Seq},
+		"the key deleted":         {with(keyFile, nil), head.Seq + 1},
+		"the key damaged":         {with(keyFile, files[keyFile][1:]), head.Seq + 1},
+		"key and vkey deleted":    {without(files, keyFile, VkeyFile), head.Seq + 1},
+		"all notes deleted":       {without(files, keyFile, VkeyFile, CheckpointFile), head.Seq + 1},
+		"all but the key deleted": {without(files, VkeyFile, CheckpointFile), head.Seq + 1},
+		"notes and tree deleted":  {files.rows(), head.Seq + 1},
+		"and a tail":              {with(seg1, joinFrames(segHead, frames[:len(frames)-2]...)).rows(), head.Seq - 1},
+		"the notes of a new key":  {newKey(t, files), head.Seq + 1},
 	} {
 		t.Run(name, func(t *testing.T) { opensBroken(t, layOut(t, c.files), c.seq) })
+	}
+}
+
+func without(f logFiles, names ...string) logFiles {
+	f = f.clone()
+	for _, name := range names {
+		delete(f, name)
+	}
+	return f
+}
+
+// newKey signs the log with another key of its name.
+func newKey(t *testing.T, files logFiles) logFiles {
+	t.Helper()
+	f := files.clone()
+	skey, vkey, err := note.GenerateKey(rand.Reader, parseText(t, f[CheckpointFile]).Origin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f[keyFile], f[VkeyFile] = []byte(skey+"\n"), []byte(vkey+"\n")
+	return forge{checkpoint: true}.row(t, f, -1)
+}
+
+// A log whose vkey got lost gets the same one again: key and rows have it.
+func TestAVkeyIsMadeAgain(t *testing.T) {
+	files, _ := smallLog(t, 4, Options{})
+	dir := layOut(t, without(files, VkeyFile))
+	if err := mustOpenLog(t, dir, Options{FS: unsyncedFS{}}).Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := readFiles(t, dir)[VkeyFile]; !bytes.Equal(got, files[VkeyFile]) {
+		t.Errorf("vkey is %q", got)
+	}
+}
+
+// A row that names another key than the ones before it was not written by the
+// log, whatever signs it.
+func TestALogHasOneKey(t *testing.T) {
+	files, head := smallLog(t, 4, Options{})
+	f := newKey(t, files)
+	segHead, frames := splitFrames(f[seg1])
+	r := minimal()
+	r.Seq, r.Prev, r.Kind, r.Source, r.Subject, r.Time = head.Seq+1, head.Hash, KindSystem, SourceGateway, subjectOpened, time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
+	r.Attrs = []Attr{{"log", hex.EncodeToString(f[seg1][16:32])}, {"vkey", strings.TrimSpace(string(f[VkeyFile]))}}
+	f[seg1] = appendFrame(joinFrames(segHead, frames...), logID(f[seg1][16:32]), r.Seq, encodeOK(t, r))
+	f = forge{tree: true, checkpoint: true}.row(t, f, -1)
+	if rep := verifyFiles(t, filepath.Join(t.TempDir(), "l"), f, VerifyOptions{}); rep.OK || rep.FirstBroken != r.Seq || !strings.Contains(rep.Problem, "another key") {
+		t.Errorf("%+v", rep)
+	}
+	opensBroken(t, layOut(t, f), r.Seq)
+}
+
+// Whoever verifies what another one sent is not kept, filled or painted over.
+func TestVerifyReadsNoMoreThanALog(t *testing.T) {
+	files, _ := smallLog(t, 2, Options{})
+	for _, name := range []string{CheckpointFile, VkeyFile, seg1, pack1, "tree/0"} {
+		dir := layOut(t, files)
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.Remove(path), os.Symlink("/dev/zero", path)); err != nil {
+			t.Fatal(err)
+		}
+		if rep, err := Verify(t.Context(), dir, VerifyOptions{Bodies: true}); err == nil && rep.OK {
+			t.Errorf("%s without an end is intact", name)
+		}
+	}
+	skey, vkey, err := note.GenerateKey(rand.Reader, "moeca/\x1b[2J")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := files.clone()
+	f[keyFile], f[VkeyFile] = []byte(skey+"\n"), []byte(vkey+"\n")
+	f = forge{checkpoint: true}.row(t, f, -1)
+	for what, f := range map[string]logFiles{"both": f, "the vkey": f.with(CheckpointFile, files[CheckpointFile])} {
+		if rep := verifyFiles(t, filepath.Join(t.TempDir(), "l"), f, VerifyOptions{}); rep.OK || strings.Contains(rep.Problem, "\x1b") {
+			t.Errorf("%s: %+v", what, rep)
+		}
 	}
 }
 
