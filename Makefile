@@ -1,6 +1,7 @@
 # make build  binaries into bin/, with the interface
 # make run    build, start, open
 # make test   everything CI runs
+# make soak   the log's promise under a million troubled requests; takes an hour
 # make bench  measurements, written to bench/results
 # make dev    interface with hot reload against a running host
 
@@ -13,7 +14,7 @@ UI_SRC  := $(shell find ui/src ui/public ui/index.html ui/package.json ui/vite.c
 
 export GOTOOLCHAIN = local
 
-.PHONY: build run test bench dev ui bin lint unit ui-test e2e race gen clean setup
+.PHONY: build run test bench dev ui bin lint unit promise soak ui-test e2e race gen clean setup
 
 build: ui bin
 
@@ -34,7 +35,7 @@ ui/dist/index.html: ui/node_modules/.installed $(UI_SRC)
 run: build
 	bin/moeca
 
-test: build lint unit ui-test e2e
+test: build lint unit promise ui-test e2e
 
 lint:
 	@out=$$($(GO) tool gofumpt -l cmd internal ui images e2e bench 2>/dev/null); test -z "$$out" || { echo "gofumpt: $$out"; exit 1; }
@@ -44,6 +45,12 @@ lint:
 
 unit:
 	$(GO) test -race -timeout 20m $$($(GO) list ./... | grep -v /e2e)
+
+promise:
+	$(GO) test ./internal/gateway -count=1 -run 'TestThePromise$$' -promise 100000 -timeout 10m
+
+soak: bin
+	$(GO) test ./internal/gateway -count=1 -v -run 'TestThePromise$$' -promise 1000000 -promise.seed $$(date +%s) -timeout 4h
 
 ui-test: ui/node_modules/.installed
 	cd ui && $(NPM) run check && $(NPM) test

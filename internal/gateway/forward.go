@@ -262,7 +262,11 @@ func (x *exchange) finish() {
 	x.queueOutcome(x.result(panicked))
 	switch {
 	case panicked && x.w.status == 0:
-		x.writeError(x.denial)
+		d := x.denial
+		if err := x.await(x.r.Context()); err != nil {
+			d = x.logOrGone(err)
+		}
+		x.writeError(d)
 	case failure != nil:
 		panic(http.ErrAbortHandler) // half an answer is out: the connection is of no use any more
 	}

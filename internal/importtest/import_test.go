@@ -58,6 +58,7 @@ var layers = map[string]string{
 
 	"internal/agent": sandbox,
 
+	"internal/audit/audittest":     testOnly,
 	"internal/audit/witnesstest":   testOnly,
 	"internal/importtest":          testOnly,
 	"internal/testreq":             testOnly,
