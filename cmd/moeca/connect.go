@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -93,12 +92,8 @@ func (e *env) connect() (c *client, closeAll func(), err error) {
 
 // running returns a client of a live process, or nil.
 func (e *env) running() *client {
-	raw, err := os.ReadFile(filepath.Join(e.cli.Data, "run", "endpoints.json"))
-	if err != nil {
-		return nil
-	}
-	var ep stack.Endpoints
-	if json.Unmarshal(raw, &ep) != nil || ep.URL == "" {
+	ep, ok := stack.Running(e.cli.Data)
+	if !ok {
 		return nil
 	}
 	c := &client{base: ep.URL, token: ep.Token, person: func() string {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 )
 
 // layoutVersion is the version of the data directory this program writes.
@@ -45,7 +46,7 @@ func OpenDataDir(path string) (*DataDir, error) {
 	if err != nil {
 		return nil, fmt.Errorf("data directory %s: %w", path, err)
 	}
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	if err := take(lock); err != nil {
 		lock.Close()
 		return nil, fmt.Errorf("data directory %s: %w", path, ErrLocked)
 	}
@@ -64,7 +65,58 @@ func OpenDataDir(path string) (*DataDir, error) {
 			return nil, fmt.Errorf("data directory %s: %w", path, err)
 		}
 	}
+	if err := d.forgetEndpoints(); err != nil {
+		lock.Close()
+		return nil, fmt.Errorf("data directory %s: %w", path, err)
+	}
 	return d, nil
+}
+
+// take takes the lock. A command that looks whether it is held holds it for a
+// moment, so one refusal is not the last word.
+func take(lock *os.File) (err error) {
+	for range 5 {
+		if err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
+			return nil
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+	return err
+}
+
+// forgetEndpoints removes what a process that was killed has left.
+func (d *DataDir) forgetEndpoints() (err error) {
+	for _, name := range []string{"endpoints.json", "person.token"} {
+		if gone := os.Remove(d.Join("run", name)); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
+			err = errors.Join(err, gone)
+		}
+	}
+	return err
+}
+
+// Running reads where the process that holds a data directory answers. After a
+// crash the file still names a port, and whoever listens there by then must not
+// be sent a token or a key: the lock has to be held, and the process be there.
+func Running(path string) (Endpoints, bool) {
+	if !held(path) {
+		return Endpoints{}, false
+	}
+	var ep Endpoints
+	raw, err := os.ReadFile(filepath.Join(path, "run", "endpoints.json"))
+	if err != nil || json.Unmarshal(raw, &ep) != nil || ep.URL == "" || ep.PID <= 0 {
+		return Endpoints{}, false
+	}
+	return ep, syscall.Kill(ep.PID, 0) == nil
+}
+
+func held(path string) bool {
+	lock, err := os.Open(filepath.Join(path, "lock"))
+	if err != nil {
+		return false
+	}
+	defer lock.Close()
+	err = syscall.Flock(int(lock.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
+	return errors.Is(err, syscall.EWOULDBLOCK)
 }
 
 // Join names a file of the directory.

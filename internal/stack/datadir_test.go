@@ -2,6 +2,7 @@ package stack
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -94,5 +95,45 @@ func TestWriteFileReplacesInOneStep(t *testing.T) {
 	}
 	if err := writeFile(filepath.Join(file, "x"), nil, 0o600); err == nil {
 		t.Error("writing below a file succeeded")
+	}
+}
+
+// After a crash the file still names a port, and anybody may listen there.
+func TestEndpointsOfAProcessThatIsGoneAreNotBelieved(t *testing.T) {
+	path := t.TempDir()
+	d, err := OpenDataDir(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := d.Join("run", "endpoints.json")
+	left := Endpoints{URL: "http://127.0.0.1:1", Token: "t", PID: os.Getpid()}
+	if err := writeJSON(file, left); err != nil {
+		t.Fatal(err)
+	}
+	if ep, ok := Running(path); !ok || ep.URL != left.URL {
+		t.Errorf("a process that runs is not found: %+v %v", ep, ok)
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if ep, ok := Running(path); ok {
+		t.Errorf("nobody holds the directory, and %+v is believed", ep)
+	}
+	if d, err = OpenDataDir(path); err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a start keeps the endpoints of the one before: %v", err)
+	}
+	left.PID = 1 << 30 // no process
+	if err := writeJSON(file, left); err != nil {
+		t.Fatal(err)
+	}
+	if ep, ok := Running(path); ok {
+		t.Errorf("the process is gone, and %+v is believed", ep)
+	}
+	if _, ok := Running(t.TempDir()); ok {
+		t.Error("an empty directory runs")
 	}
 }
