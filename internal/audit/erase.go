@@ -107,7 +107,7 @@ type erasure struct {
 
 // note takes a row of the log itself.
 func (e erasures) note(r *Record) {
-	if r.Kind != KindSystem {
+	if r.Kind != KindSystem || r.Source != SourceGateway {
 		return
 	}
 	switch r.Subject {
@@ -121,6 +121,49 @@ func (e erasures) note(r *Record) {
 			known.done = true
 		}
 	}
+}
+
+// selected are the rows that erasures select. Its size is theirs, and asking it
+// takes the time of one look-up, however many rows were named one by one.
+type selected struct {
+	runs, tasks map[string]int64 // each with the last row "erase" that names it
+	rows        map[int64]int64
+	before      []erasedBefore
+}
+
+type erasedBefore struct {
+	time time.Time
+	seq  int64
+}
+
+// selected are the rows of all erasures, or of those that are done.
+func (e erasures) selected(doneOnly bool) *selected {
+	s := &selected{runs: make(map[string]int64), tasks: make(map[string]int64), rows: make(map[int64]int64)}
+	for seq, x := range e {
+		switch {
+		case doneOnly && !x.done:
+		case x.Run != "":
+			s.runs[x.Run] = max(s.runs[x.Run], seq)
+		case x.Task != "":
+			s.tasks[x.Task] = max(s.tasks[x.Task], seq)
+		case x.Before != nil:
+			s.before = append(s.before, erasedBefore{*x.Before, seq})
+		}
+		for _, row := range x.Rows {
+			if !doneOnly || x.done {
+				s.rows[row] = max(s.rows[row], seq)
+			}
+		}
+	}
+	return s
+}
+
+// has says whether a row "erase" behind row r selects it.
+func (s *selected) has(r *Record) bool {
+	if max(s.runs[r.Attribution.Run], s.tasks[r.Attribution.Task], s.rows[r.Seq]) > r.Seq {
+		return true
+	}
+	return slices.ContainsFunc(s.before, func(b erasedBefore) bool { return b.seq > r.Seq && r.Time.Before(b.time) })
 }
 
 // Erase destroys the contents that e selects among the rows so far. When it

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -153,6 +154,54 @@ func TestWhatIsErasedIsStillChecked(t *testing.T) {
 	rep := verifyFiles(t, filepath.Join(t.TempDir(), "l"), f, VerifyOptions{Bodies: true})
 	if rep.OK || rep.FirstBroken != 4 || !strings.Contains(rep.Problem, "no row says so") {
 		t.Errorf("erased in silence: %+v", rep)
+	}
+}
+
+// TestWhatWasErasedMustNotComeBack puts the packs of before an erasure in their
+// place again, as who restores half a backup does.
+func TestWhatWasErasedMustNotComeBack(t *testing.T) {
+	for name, s := range map[string]Selection{"rows": {Rows: []int64{2}}, "a run": {Run: "run-0"}, "a task": {Task: "task-0"}, "a time": {Before: new(time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC))}} {
+		dir := runsLog(t, 2)
+		before := readFiles(t, dir)
+		l := mustOpenLog(t, dir, Options{FS: unsyncedFS{}})
+		mustErase(t, l, s)
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		before.only(pack1).write(t, dir)
+		rep := verifyDir(t, dir, VerifyOptions{Bodies: true})
+		if rep.OK || rep.FirstBroken != 2 || rep.Records != 1 || !strings.Contains(rep.Problem, "is there again") {
+			t.Errorf("%s: %+v", name, rep)
+		}
+		l = mustOpenLog(t, dir, Options{FS: unsyncedFS{}})
+		if e := mustErase(t, l, s); e.Bodies == 0 {
+			t.Errorf("%s: nothing was erased again", name)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if rep := verifyDir(t, dir, VerifyOptions{Bodies: true}); !rep.OK {
+			t.Errorf("%s: erased again: %+v", name, rep)
+		}
+	}
+}
+
+func (f logFiles) only(name string) logFiles { return logFiles{name: f[name]} }
+
+// TestEraseWhileVerifying: the row that says so lies behind those that are
+// verified.
+func TestEraseWhileVerifying(t *testing.T) {
+	dir := runsLog(t, 600)
+	l := mustOpenLog(t, dir, Options{FS: unsyncedFS{}})
+	defer l.Close()
+	past := time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
+	once := sync.OnceFunc(func() { mustErase(t, l, Selection{Before: &past}) })
+	rep := verifyDir(t, dir, VerifyOptions{Bodies: true, Progress: func(int64) { once() }})
+	if !rep.OK || rep.Erased == 0 || rep.Bodies == 0 {
+		t.Errorf("%+v", rep)
+	}
+	if rep := verifyDir(t, dir, VerifyOptions{Bodies: true}); !rep.OK || rep.Bodies > 0 {
+		t.Errorf("afterwards: %+v", rep)
 	}
 }
 

@@ -142,8 +142,9 @@ type verifier struct {
 	bodies int64
 	erased int64
 
+	from     int64 // segment that was read first
 	erasures erasures
-	gone     []goneBody
+	late     *selected // by erasures that came meanwhile; nil before one is found
 }
 
 func newVerifier(dir string, o VerifyOptions) *verifier {
@@ -175,6 +176,9 @@ func (v *verifier) run(ctx context.Context) error {
 	if err == nil || isBroken(err) {
 		err = v.ends(err)
 	}
+	if err == nil && v.o.Bodies {
+		err = v.checkErased(ctx)
+	}
 	return err
 }
 
@@ -192,6 +196,7 @@ func (v *verifier) segments(ctx context.Context, nums []int64) error {
 	if err != nil {
 		return err
 	}
+	v.from = num
 	for ; ; num++ {
 		more, err := v.segment(ctx, num, last)
 		if err != nil || !more {
@@ -258,7 +263,7 @@ func (v *verifier) ends(found error) error {
 	if err != nil {
 		return &BrokenError{Seq: v.chain.seq + 1, Cause: err}
 	}
-	return v.checkGone()
+	return nil
 }
 
 // firstSegment is the segment that holds the first row to be compared with what
@@ -421,7 +426,7 @@ func (v *verifier) row(name string, f frame) error {
 		err = damage("belongs to another commit")
 	}
 	if err == nil && (g.kind == KindSystem || v.o.Bodies && !v.before(g.seq)) {
-		err = v.content(before, f.row)
+		err = v.content(f.row)
 	}
 	if err == nil {
 		err = v.checkHeads()
@@ -446,7 +451,7 @@ func (v *verifier) row(name string, f frame) error {
 }
 
 // content checks what a row says about the log and about bodies.
-func (v *verifier) content(before chain, row []byte) error {
+func (v *verifier) content(row []byte) error {
 	r, err := Decode(row)
 	if err != nil {
 		return err
@@ -459,7 +464,7 @@ func (v *verifier) content(before chain, row []byte) error {
 		return err
 	}
 	if v.o.Bodies && !v.before(r.Seq) {
-		return v.checkBodies(before, &r)
+		return v.checkBodies(&r)
 	}
 	return nil
 }
