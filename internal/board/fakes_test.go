@@ -236,6 +236,7 @@ func (g *fakeGateway) Providers(context.Context) ([]gatewayapi.Provider, error) 
 		{Name: "demo", Kind: "anthropic", Scripted: true, Models: []string{"scripted-1"}},
 		{Name: "gemini", Kind: "gemini", Models: []string{"g"}},
 		{Name: "hub", Kind: "github", BaseURL: "https://api.github.com", GitURL: "https://github.com", Secret: gatewayapi.SecretInfo{HasSecret: true}},
+		{Name: "own", Kind: "custom", BaseURL: "https://own.example.org"},
 		{Name: "board", Kind: "jira", BaseURL: "https://jira.example.org"},
 	}
 	return slices.DeleteFunc(all, func(p gatewayapi.Provider) bool { return p.Name == g.gone }), nil

@@ -68,22 +68,15 @@ func (s *Service) RunTask(ctx context.Context, key string) (Run, error) {
 }
 
 func (s *Service) plan(ctx context.Context, t Task) (workflow.Plan, error) {
-	p, err := s.provider(ctx, t.Provider)
+	p, err := s.provider(ctx, t.Provider) // it may have changed since
 	if err != nil {
 		return workflow.Plan{}, err
-	}
-	dialect := p.Kind
-	if p.Scripted || p.Kind == "custom" || p.Kind == "" {
-		dialect = "anthropic" // the dialect custom and scripted upstreams speak
-	}
-	if dialect != "anthropic" {
-		return workflow.Plan{}, refuse(Invalid, "dialect_unsupported", "choose a provider that speaks the Anthropic dialect", "provider %s speaks %s, which agents do not speak yet", p.Name, p.Kind)
 	}
 	if _, err := s.checkReach(ctx, t.Reach); err != nil { // a provider may be gone since
 		return workflow.Plan{}, err
 	}
 	plan, err := workflow.Compile(t.Template, workflow.Input{
-		Title: t.Title, Detail: t.Detail, Provider: t.Provider, Model: t.Model, Dialect: dialect,
+		Title: t.Title, Detail: t.Detail, Provider: t.Provider, Model: t.Model, Dialect: p.Kind,
 		Timeout: s.Settings.StageTimeout, Budget: s.Settings.TokensPerRun, Reach: t.Reach,
 	})
 	if err != nil {

@@ -124,6 +124,9 @@ func (s *Service) provider(ctx context.Context, name string) (gatewayapi.Provide
 	if i < 0 {
 		return gatewayapi.Provider{}, refuse(Invalid, "provider_not_found", "add it, or choose one that is there", "there is no provider %q", name)
 	}
+	if p := all[i]; p.Kind != "anthropic" { // what is no model's kind has no tokens to count, and so no budget
+		return gatewayapi.Provider{}, refuse(Invalid, "dialect_unsupported", "choose a provider that speaks the Anthropic dialect", "provider %s speaks %s, which agents do not speak yet", p.Name, p.Kind)
+	}
 	return all[i], nil
 }
 
