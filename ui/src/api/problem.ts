@@ -15,9 +15,11 @@ export class Problem extends Error {
     super(message)
   }
 
-  /** What is wrong with one field of the request body. */
+  /** What is wrong with one field of the request, in its body or its address. */
   field(name: string): string | undefined {
-    return this.fields.find((detail) => detail.location.startsWith(`body.${name}`))?.message
+    const about = ({ location }: Detail) =>
+      location.startsWith(`body.${name}`) || location === `path.${name}`
+    return this.fields.find(about)?.message
   }
 }
 

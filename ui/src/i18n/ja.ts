@@ -620,6 +620,7 @@ export const ja: Messages = {
     tool: 'ツール',
     kindTool:
       '利用を許されたタスクのエージェントと、セッショントークンを持つクライアントが使えます。',
+    nameWrong: '小文字の英字・数字・ハイフン。英字で始め、40 字まで。',
   },
   budget: {
     title: '一日の予算',

@@ -411,6 +411,7 @@ export const later = {
     policyOf: 'Policy of {{name}}',
     tool: 'tool',
     kindTool: 'Agents of a task that may reach it, and clients with a session token, can use it.',
+    nameWrong: 'Lower-case letters, digits and hyphens, begin with a letter; at most 40.',
   },
   budget: {
     title: 'Budgets of a day',

@@ -602,6 +602,7 @@ export const zh: Messages = {
     policyOf: '{{name}} 的策略',
     tool: '工具',
     kindTool: '被允许访问它的任务中的代理，以及持有会话令牌的客户端可以使用。',
+    nameWrong: '小写字母、数字和连字符，以字母开头，最多 40 个。',
   },
   budget: {
     title: '每日预算',

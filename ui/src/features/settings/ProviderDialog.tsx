@@ -23,12 +23,20 @@ function kindHelp(kind: ProviderKind) {
   return isModel(kind) ? 'settings.kindClients' : 'settings.kindTool'
 }
 
+const fieldNames = ['base_url', 'git_url', 'hosts', 'auth_region', 'auth_service', 'models']
+
 /** Adds a provider, or edits one: its name stays, its key is not touched. */
 export function ProviderDialog({ provider, onClose }: Props) {
   const { t } = useTranslation()
   const [form, setForm] = useState(provider === null ? emptyForm : formOf(provider))
   const put = usePutProvider()
-  const wrong = (name: string) => (put.error instanceof Problem ? put.error.field(name) : undefined)
+  const problem = put.error instanceof Problem ? put.error : null
+  // The host says by its code which field a sentence of its own is about.
+  const wrong = (name: string) => {
+    if (name === 'name' && problem?.field('name') !== undefined) return t('settings.nameWrong')
+    return problem?.field(name) ?? (problem?.code === name ? problem.message : undefined)
+  }
+  const placed = ['name', 'kind', ...fieldNames].some((name) => wrong(name) !== undefined)
   const submit = () =>
     put.mutate({ name: form.name.trim(), change: changeOf(form) }, { onSuccess: onClose })
   const title =
@@ -79,7 +87,7 @@ export function ProviderDialog({ provider, onClose }: Props) {
             )}
           </Field>
           <ProviderFields form={form} onChange={setForm} wrong={wrong} />
-          {put.error === null ? null : <ErrorNote error={put.error} />}
+          {put.error === null || placed ? null : <ErrorNote error={put.error} />}
         </div>
         <div className="flex justify-end gap-2 border-t border-line px-4 py-3">
           <Button onClick={onClose}>{t('common.cancel')}</Button>

@@ -2,7 +2,7 @@ import { screen, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { expect, it } from 'vitest'
 import type { Provider } from '@/api/providers'
-import { answer, show, showRouted } from '../../../test/render'
+import { answer, problem, show, showRouted } from '../../../test/render'
 import { LocalServers } from './LocalServers'
 import { ProviderActions } from './ProviderActions'
 import { ProviderDialog } from './ProviderDialog'
@@ -52,6 +52,29 @@ it('the kind decides the fields, and says who can use it', async () => {
   await userEvent.type(screen.getByLabelText('Hosts'), 'example.com\n*.example.org')
   await userEvent.click(screen.getByRole('button', { name: 'Add' }))
   expect(calls[0]?.body).toEqual({ kind: 'fetch', hosts: ['example.com', '*.example.org'] })
+})
+
+it('what is wrong stands at its field, once', async () => {
+  const routes: Record<string, unknown> = {
+    'PUT /api/providers/Bad%20Name': Response.json(
+      { detail: 'validation failed', errors: [{ location: 'path.name', message: 'pattern' }] },
+      { status: 422 },
+    ),
+    'PUT /api/providers/good': problem(422, 'base_url', 'the base URL must look like https://'),
+  }
+  answer(routes)
+  await show(<ProviderDialog provider={null} onClose={() => undefined} />)
+  const name = screen.getByLabelText('Name')
+  await userEvent.type(name, 'Bad Name')
+  await userEvent.click(screen.getByRole('button', { name: 'Add' }))
+  expect((await screen.findByRole('alert')).textContent).toContain('begin with a letter')
+  expect(name.getAttribute('aria-invalid')).toBe('true')
+  await userEvent.clear(name)
+  await userEvent.type(name, 'good')
+  await userEvent.click(screen.getByRole('button', { name: 'Add' }))
+  await screen.findByText('the base URL must look like https://')
+  expect(screen.getByLabelText('Base URL').getAttribute('aria-invalid')).toBe('true')
+  expect(screen.getAllByRole('alert').length).toBe(1)
 })
 
 it('every kind has fields, and an unchanged form changes nothing but itself', () => {
