@@ -52,6 +52,7 @@ var layers = map[string]string{
 	"internal/run":        host,
 	"internal/sandbox":    host,
 	"internal/stack":      host,
+	"internal/witness":    host,
 	"internal/workflow":   host,
 	"images":              host,
 	"ui":                  host,

@@ -1,7 +1,7 @@
 // Package witnesstest is a witness for tests: the server side of C2SP
 // tlog-witness on a loopback port, made of code that is not ours. torchwood reads
-// checkpoints and cosigns them, golang.org/x/mod proves consistency. It knows one
-// log by the key it was given and remembers the last tree it saw, like a real one.
+// checkpoints and cosigns them, golang.org/x/mod proves consistency. It knows
+// logs by the keys it was given and remembers the last tree of each, like a real one.
 package witnesstest
 
 import (
@@ -28,8 +28,9 @@ type Witness struct {
 	signer *torchwood.CosignatureSigner
 
 	mu     sync.Mutex
-	log    note.Verifier // of the log it knows; nil: none
-	seen   torchwood.Checkpoint
+	logs   map[string]note.Verifier // that it knows, by origin
+	seen   map[string]torchwood.Checkpoint
+	last   int64
 	asked  int
 	before func(w http.ResponseWriter, r *http.Request) bool // answers instead
 }
@@ -42,7 +43,7 @@ func New(t testing.TB) *Witness {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &Witness{signer: signer, Vkey: signer.Verifier().String()}
+	w := &Witness{signer: signer, Vkey: signer.Verifier().String(), logs: map[string]note.Verifier{}, seen: map[string]torchwood.Checkpoint{}}
 	server := httptest.NewServer(w)
 	t.Cleanup(server.Close)
 	w.URL = server.URL
@@ -58,7 +59,7 @@ func (w *Witness) Know(t testing.TB, vkey string) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.log = v
+	w.logs[v.Name()] = v
 }
 
 // Instead makes it answer through f wherever f says that it did.
@@ -69,7 +70,7 @@ func (w *Witness) Instead(f func(http.ResponseWriter, *http.Request) bool) {
 }
 
 // Seen is the size of the tree it cosigned last, Asked how often it was asked.
-func (w *Witness) Seen() int64 { w.mu.Lock(); defer w.mu.Unlock(); return w.seen.N }
+func (w *Witness) Seen() int64 { w.mu.Lock(); defer w.mu.Unlock(); return w.last }
 
 // Asked counts requests.
 func (w *Witness) Asked() int { w.mu.Lock(); defer w.mu.Unlock(); return w.asked }
@@ -114,10 +115,12 @@ func (w *Witness) add(body string) (int, string) {
 		}
 		proof = append(proof, h)
 	}
-	if w.log == nil || !strings.HasPrefix(text, w.log.Name()+"\n") {
+	origin, _, _ := strings.Cut(text, "\n")
+	log, seen := w.logs[origin], w.seen[origin]
+	if log == nil {
 		return http.StatusNotFound, "unknown log"
 	}
-	n, err := note.Open([]byte(text), note.VerifierList(w.log))
+	n, err := note.Open([]byte(text), note.VerifierList(log))
 	if err != nil {
 		return http.StatusForbidden, "no valid signature"
 	}
@@ -125,16 +128,16 @@ func (w *Witness) add(body string) (int, string) {
 	switch {
 	case err != nil || old > c.N:
 		return http.StatusBadRequest, "checkpoint"
-	case old != w.seen.N || old == c.N && w.seen.Hash != c.Hash:
-		return http.StatusConflict, fmt.Sprintf("%d\n", w.seen.N)
-	case old > 0 && old < c.N && tlog.CheckTree(proof, c.N, c.Hash, old, w.seen.Hash) != nil, (old == 0 || old == c.N) && len(proof) > 0:
+	case old != seen.N || old == c.N && seen.Hash != c.Hash:
+		return http.StatusConflict, fmt.Sprintf("%d\n", seen.N)
+	case old > 0 && old < c.N && tlog.CheckTree(proof, c.N, c.Hash, old, seen.Hash) != nil, (old == 0 || old == c.N) && len(proof) > 0:
 		return http.StatusUnprocessableEntity, "inconsistent"
 	}
 	signed, err := note.Sign(&note.Note{Text: n.Text}, w.signer)
 	if err != nil {
 		return http.StatusInternalServerError, "sign"
 	}
-	w.seen = c
+	w.seen[origin], w.last = c, c.N
 	_, sigs, _ := strings.Cut(string(signed), "\n\n")
 	return http.StatusOK, sigs
 }
