@@ -161,5 +161,9 @@ type providerRemove struct {
 
 // Run removes a provider.
 func (p *providerRemove) Run(e *env, c *client) error {
-	return c.asPerson(e.ctx, "DELETE", "/api/providers/"+url.PathEscape(p.Name), nil, nil)
+	if err := c.asPerson(e.ctx, "DELETE", "/api/providers/"+url.PathEscape(p.Name), nil, nil); err != nil || e.cli.JSON {
+		return err
+	}
+	_, err := fmt.Fprintf(e.stdout, "removed %s and its key\n", p.Name)
+	return err
 }

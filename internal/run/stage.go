@@ -178,6 +178,9 @@ func (x *execution) revoke(ctx context.Context, stage, id string) {
 	defer cancel()
 	x.step("revoke")
 	got, err := x.Gateway.Revoke(ctx, id)
+	if gatewayapi.IsNotFound(err) {
+		return // it ended with the gateway that minted it
+	}
 	if err != nil {
 		x.Logger.Error("session not revoked", slog.String("run", x.job.Run), slog.String("session", id), slog.Any("error", err))
 		return

@@ -252,7 +252,7 @@ func (p *Providers) restore(ctx context.Context, name string, before definition,
 		if p.relays != nil {
 			p.relays.close(name)
 		}
-		return nil
+		return p.withdraw(ctx, name)
 	}
 	p.defs[name] = before
 	if p.gateway == nil {
@@ -260,6 +260,18 @@ func (p *Providers) restore(ctx context.Context, name string, before definition,
 	}
 	if err := p.pushOne(ctx, p.gateway, name); err != nil {
 		return fmt.Errorf("the earlier definition of %s is kept but not in force: %w", name, err)
+	}
+	return nil
+}
+
+// withdraw takes a provider from the gateway. One that it does not know, as after
+// a removal that got half through, is as good.
+func (p *Providers) withdraw(ctx context.Context, name string) error {
+	if p.gateway == nil {
+		return nil
+	}
+	if err := p.gateway.DeleteProvider(ctx, name); err != nil && !gatewayapi.IsNotFound(err) {
+		return unavailable(err)
 	}
 	return nil
 }
@@ -285,16 +297,17 @@ func (p *Providers) save() error {
 func (p *Providers) Delete(ctx context.Context, name string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if name == DemoProvider {
+		return invalid("built_in", name+" is built in and cannot be removed", "leave it: nothing uses it unless you choose it")
+	}
 	if _, ok := p.defs[name]; !ok {
 		return notFound(name)
 	}
 	if _, ok := builtIn()[name]; ok {
 		return invalid("built_in", name+" is built in and cannot be removed", "clear its key instead")
 	}
-	if admin := p.gateway; admin != nil {
-		if err := admin.DeleteProvider(ctx, name); err != nil {
-			return refusedBy(err)
-		}
+	if err := p.withdraw(ctx, name); err != nil {
+		return err
 	}
 	if p.relays != nil {
 		p.relays.close(name)
