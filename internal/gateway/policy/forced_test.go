@@ -44,13 +44,19 @@ func TestForced(t *testing.T) {
 		"no pack":                             {nil, []Update{{oidA, oidB, ref}}, ForcedNoPack},
 		"a pack that cannot be read":          {[]byte("PACK"), []Update{{oidA, oidB, ref}}, "cannot be read"},
 		"a parent in the message":             {pack(commitText() + "\nparent " + oidA + "\n"), []Update{{oidA, id(commitText() + "\nparent " + oidA + "\n"), ref}}, ForcedUnshown},
-		"a parent behind the author": {pack(treeLine + "author a <a@b> 1 +0000\nparent " + oidA + "\n\nm"),
-			[]Update{{oidA, id(treeLine + "author a <a@b> 1 +0000\nparent " + oidA + "\n\nm"), ref}}, ForcedUnshown},
+		"a parent behind the author": {
+			pack(treeLine + "author a <a@b> 1 +0000\nparent " + oidA + "\n\nm"),
+			[]Update{{oidA, id(treeLine + "author a <a@b> 1 +0000\nparent " + oidA + "\n\nm"), ref}},
+			ForcedUnshown,
+		},
 		"a parent before the tree": {pack("parent " + oidA + "\n" + commitText()), []Update{{oidA, id("parent " + oidA + "\n" + commitText()), ref}}, ForcedUnshown},
 		"a parent in capitals":     {pack(commitText(strings.ToUpper(oidA))), []Update{{oidA, id(commitText(strings.ToUpper(oidA))), ref}}, ForcedUnshown},
 		"a parent with a tail":     {pack(commitText(oidA + "0")), []Update{{oidA, id(commitText(oidA + "0")), ref}}, ForcedUnshown},
-		"a tree of that text": {func() []byte { p := newPacker(); p.object(2, []byte(a)); p.commit(side); return p.bytes() }(),
-			[]Update{{oidA, id(a), ref}}, ForcedUnshown},
+		"a tree of that text": {
+			func() []byte { p := newPacker(); p.object(2, []byte(a)); p.commit(side); return p.bytes() }(),
+			[]Update{{oidA, id(a), ref}},
+			ForcedUnshown,
+		},
 	} {
 		got := forced(c.pack, c.updates)
 		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
