@@ -139,7 +139,7 @@ func TestRowsThatAreRefused(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := table(t).Plan(gatewayapi.PricePatch{Remove: []gatewayapi.PriceKey{{Model: "none"}}}); !errors.Is(err, ErrInvalid) {
+	if _, err := table(t).Plan(gatewayapi.PricePatch{Remove: []gatewayapi.PriceKey{{Model: "none", Kind: "openai"}}}); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), `model "none" of kind openai to remove`) {
 		t.Error("a row that is not there was removed")
 	}
 }

@@ -166,6 +166,20 @@ type Change struct {
 	rows  map[gatewayapi.PriceKey]entry
 }
 
+func keyWords(k gatewayapi.PriceKey) string {
+	words := fmt.Sprintf("model %q", k.Model)
+	switch {
+	case k.Upstream != "":
+		words += " of provider " + k.Upstream
+	case k.Kind != "":
+		words += " of kind " + k.Kind
+	}
+	if k.UpTo != 0 {
+		words += fmt.Sprintf(" up to %d tokens of input", k.UpTo)
+	}
+	return words
+}
+
 // Plan checks a patch against the table.
 func (t *Table) Plan(p gatewayapi.PricePatch) (*Change, error) {
 	t.mu.RLock()
@@ -173,7 +187,7 @@ func (t *Table) Plan(p gatewayapi.PricePatch) (*Change, error) {
 	t.mu.RUnlock()
 	for _, k := range p.Remove {
 		if _, ok := rows[k]; !ok {
-			return nil, fmt.Errorf("%w: there is no row for model %q of %q %q up to %d to remove", ErrInvalid, k.Model, k.Kind, k.Upstream, k.UpTo)
+			return nil, fmt.Errorf("%w: there is no row for %s to remove; name it as it was set, with its provider or kind", ErrInvalid, keyWords(k))
 		}
 		delete(rows, k)
 	}
