@@ -42,6 +42,9 @@ func (a Actor) mustBePerson(what string) error {
 }
 
 func (s *Service) approve(ctx context.Context, t Task, req ApproveRequest, actor Actor) (Approval, error) {
+	if err := s.trusted(ctx); err != nil {
+		return Approval{}, err
+	}
 	f, err := s.look(ctx, t)
 	if err != nil {
 		return Approval{}, err

@@ -59,6 +59,9 @@ func (s *Service) merge(ctx context.Context, t Task, actor Actor) (Merged, error
 		return Merged{}, err
 	}
 	defer unlock()
+	if err := s.trusted(ctx); err != nil {
+		return Merged{}, err
+	}
 	if t.Status == StatusMerging {
 		return s.resume(ctx, t)
 	}

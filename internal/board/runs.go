@@ -19,6 +19,9 @@ func (s *Service) RunTask(ctx context.Context, key string) (Run, error) {
 		return Run{}, err
 	}
 	defer unlock()
+	if err := s.trusted(ctx); err != nil {
+		return Run{}, err
+	}
 	if !canMove(t.Status, StatusQueued) {
 		return Run{}, refuse(Conflict, "task_not_runnable", "wait for it, stop it, or create another task", "task %d is %s", t.Number, t.Status)
 	}

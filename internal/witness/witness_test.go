@@ -336,8 +336,27 @@ func TestAGatewayThatShowsAnotherLog(t *testing.T) {
 // TestALogThatAPersonBeganAnew: once what the host saw is forgotten, the log before
 // is over for every witness, and the new one is told to them.
 func TestALogThatAPersonBeganAnew(t *testing.T) {
+	testBegunAnew(t, func(*rig) error { return nil }, func(r *rig) error { return r.k.Remove(HostID) })
+}
+
+// TestALogThatAPersonEnded is the same where the host sets the log aside itself: a
+// decision that was not carried out changes nothing.
+func TestALogThatAPersonEnded(t *testing.T) {
+	testBegunAnew(t, func(r *rig) error {
+		undo, err := r.k.End()
+		if err != nil {
+			return err
+		}
+		return undo()
+	}, func(r *rig) error { _, err := r.k.End(); return err })
+}
+
+func testBegunAnew(t *testing.T, before, end func(r *rig) error) {
 	r := newRig(t)
 	r.all()
+	if err := before(r); err != nil {
+		t.Fatal(err)
+	}
 	r.stop()
 	if err := os.Rename(r.dir(), r.dir()+".broken"); err != nil {
 		t.Fatal(err)
@@ -348,7 +367,7 @@ func TestALogThatAPersonBeganAnew(t *testing.T) {
 	if err := r.k.Trust(t.Context()); err == nil {
 		t.Fatal("another log is trusted")
 	}
-	if err := r.k.Remove(HostID); err != nil {
+	if err := end(r); err != nil {
 		t.Fatal(err)
 	}
 	r.rows("work", 3)
