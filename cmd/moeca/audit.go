@@ -22,11 +22,12 @@ type auditCmd struct {
 	Metrics    auditMetrics    `cmd:"" help:"Sum calls up by run, stage, agent, model, upstream, task, day or hour."`
 	Diff       auditDiff       `cmd:"" help:"Compare two runs."`
 	Tail       auditTail       `cmd:"" help:"Print the last rows, and go on with new ones."`
-	Export     auditExport     `cmd:"" help:"Write the log as JSON lines, or as OpenTelemetry traces."`
+	Export     auditExport     `cmd:"" help:"Write the log as JSON lines, as OpenTelemetry traces, or as tiles for other verifiers."`
 	Reindex    auditReindex    `cmd:"" help:"Delete the index and make it again from the log; the log is only read."`
 	Bundle     auditBundle     `cmd:"" help:"Write the rows of a run with their proofs, as one file that moeca-verify checks."`
 	Checkpoint auditCheckpoint `cmd:"" help:"Print the last signed checkpoint, to keep it elsewhere."`
 	Erase      auditErase      `cmd:"" help:"Destroy captured contents; needs a terminal and a typed confirmation. Rows stay."`
+	Retention  auditRetention  `cmd:"" help:"Show or set how long captured contents are kept; rows are kept for ever."`
 	Restart    auditRestart    `cmd:"" help:"Keep a broken log whole and begin another one; needs a terminal and a typed confirmation."`
 	Verify     auditVerify     `cmd:"" help:"Verify the whole log; reads the files, blocks nothing."`
 }
@@ -96,11 +97,12 @@ func (a *auditLog) rows(e *env, api *auditAPI, q url.Values) ([]hostapi.AuditRow
 	return rows, nil
 }
 
-// auditProblem says on standard error what is wrong with the log.
+// auditProblem says on standard error what is wrong with the log, once.
 func (e *env) auditProblem(problem string) {
-	if problem != "" {
+	if problem != "" && problem != e.problem {
 		fmt.Fprintln(e.stderr, "moeca:", plain(problem))
 	}
+	e.problem = problem
 }
 
 // printList prints items as one document, or line by line.

@@ -22,7 +22,7 @@ const carriedAccounts = 1000
 
 // Carried are the rows with which a log begins that follows a broken one, so
 // that it refills no budget: changes of prices as they were made, the limits of
-// days and providers, and what was drawn. The rows given are the intact ones of the broken log, from
+// days and providers, what was drawn, and how long contents are kept. The rows given are the intact ones of the broken log, from
 // which g was restored.
 func (g *Gateway) Carried(rows iter.Seq2[audit.Record, error]) ([]audit.Record, error) {
 	var out []audit.Record
@@ -34,6 +34,11 @@ func (g *Gateway) Carried(rows iter.Seq2[audit.Record, error]) ([]audit.Record, 
 			out = append(out, carriedRow(action, r.Subject, r.Detail))
 		}
 	}
+	kept, err := json.Marshal(g.Retention())
+	if err != nil {
+		return nil, fmt.Errorf("gateway: carry settings: %w", err)
+	}
+	out = append(out, carriedRow(ActionRetention, "retention", kept))
 	for _, limit := range g.ledger.Limits() {
 		shown := limitShown(limit.Limit)
 		if shown == nil {

@@ -105,10 +105,11 @@ type Gateway struct {
 	strangers *fold          // refusals of callers without a session
 	ends      sync.WaitGroup // sessions that end by themselves; Add only with mu held
 
-	mu     sync.Mutex
-	lives  map[string]*live
-	paths  map[string]bool // sockets that are ours
-	closed bool
+	mu        sync.Mutex
+	lives     map[string]*live
+	paths     map[string]bool       // sockets that are ours
+	retention *gatewayapi.Retention // nil: the default
+	closed    bool
 }
 
 // New returns a gateway without sessions or listeners.

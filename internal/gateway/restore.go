@@ -20,6 +20,9 @@ const (
 	ActionPrices = "price.patch"
 )
 
+// ErrSetting is wrapped by refusals of a setting.
+var ErrSetting = errors.New("gateway: setting refused")
+
 // ErrBudget is wrapped by refusals of a budget.
 var ErrBudget = errors.New("gateway: budget refused")
 
@@ -34,7 +37,7 @@ func (g *Gateway) Restore(rows iter.Seq2[audit.Record, error]) error {
 // RestoreBroken is Restore from a log that is broken. What can be read behind the
 // damage proves nothing: it changes no price and widens no limit. What it says
 // was drawn counts, and so does a narrower limit, so that damage refills no
-// budget.
+// budget; and contents are kept as long as any row says.
 func (g *Gateway) RestoreBroken(intact, behind iter.Seq2[audit.Record, error]) error {
 	var calls audit.Spending
 	for r, err := range intact {
@@ -85,6 +88,10 @@ func (g *Gateway) narrow(r audit.Record) {
 		if s := mint.Scope; s.TaskBudget != nil && s.Task != "" {
 			g.ledger.Narrow(budget.Task, s.Task, limitOf(*s.TaskBudget))
 		}
+	case action == ActionRetention:
+		if kept := g.Retention(); g.restoreRetention(r.Detail) == nil && keepsLonger(kept, g.Retention()) {
+			g.retain(kept)
+		}
 	case action == ActionBudget && json.Unmarshal(r.Detail, &put) == nil:
 		if _, err := g.PlanBudget(put); err == nil {
 			g.ledger.Narrow(budget.Scope(put.Scope), put.ID, limitOf(put.Budget))
@@ -114,6 +121,8 @@ func (g *Gateway) restoreRow(r audit.Record) error {
 			return err
 		}
 		apply()
+	case ActionRetention:
+		return g.restoreRetention(r.Detail)
 	case ActionCarried:
 		return g.carry(r.Detail)
 	case ActionPrices:

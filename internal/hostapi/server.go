@@ -43,6 +43,7 @@ type Deps struct {
 	Budgets   Budgets
 	Policies  Policies
 	Asks      Asks
+	Retention Retention
 	Sessions  Sessions
 	Status    func(context.Context) Status
 	Doctor    func(context.Context) Doctor
@@ -99,6 +100,7 @@ func New(deps Deps) *Server {
 	s.registerRuns()
 	s.registerAudit()
 	s.registerAuditRestart()
+	s.registerRetention()
 	s.registerProviders()
 	s.registerBudgets()
 	s.registerPolicies()

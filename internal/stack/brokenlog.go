@@ -127,6 +127,21 @@ func settleLog(data string) error {
 	return nil
 }
 
+// lastTime is when the newest row was written that can be read, the zero time
+// where there is none.
+func (v *AuditView) lastTime() time.Time {
+	r, err := v.source()
+	if err != nil {
+		return time.Time{}
+	}
+	last, _ := r.Refresh() // damage is told by the gateway
+	row, _, err := r.At(last)
+	if err != nil {
+		return time.Time{}
+	}
+	return row.Time
+}
+
 func (v *AuditView) closeReader() {
 	v.mu.Lock()
 	defer v.mu.Unlock()

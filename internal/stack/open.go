@@ -58,6 +58,8 @@ type Stack struct {
 	sessions  *sessions
 	providers *Providers
 	audit     *AuditView
+	lastRow   time.Time // of the log as the last process left it
+	retention *retention
 	db        *sqlite.DB
 	board     *board.Service
 	bus       *pubsub.Bus
@@ -87,7 +89,7 @@ func Open(ctx context.Context, o Options) (_ *Stack, err error) {
 		}
 	}()
 	for _, step := range []func(context.Context) error{
-		s.openData, s.openDrivers, s.openRuntime, s.startScripted, s.startGateway, s.openBoard, s.followAudit, s.serve,
+		s.openData, s.openDrivers, s.openRuntime, s.startScripted, s.startGateway, s.openBoard, s.followAudit, s.eraseOld, s.serve,
 	} {
 		if err := step(ctx); err != nil {
 			return nil, err
@@ -118,6 +120,7 @@ func (s *Stack) openData(context.Context) error {
 		return err
 	}
 	s.audit = newAuditView(data.Path)
+	s.lastRow = s.audit.lastTime()
 	store, err := secret.OpenStore(data.Join("secrets"), secret.StoreOptions{
 		NoKeychain: s.opts.NoKeychain, Service: "moeca-" + data.ID,
 	})

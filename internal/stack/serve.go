@@ -37,8 +37,8 @@ func (s *Stack) serve(context.Context) error {
 		Board: s.board, Bus: s.bus, Audit: s.audit, Providers: s.providers, Budgets: budgets{s.gateway.Admin, s.providers},
 		Policies: policies{s.gateway.Admin}, Asks: asks{s.gateway.Admin},
 		Sessions:   programs{sessions: s.sessions, providers: s.providers, address: s.gateway.Address},
-		RestartLog: s.restartLog,
-		Status:     s.Status, Doctor: func(ctx context.Context) hostapi.Doctor { return s.doctor(ctx) },
+		RestartLog: s.restartLog, Retention: s.retention,
+		Status: s.Status, Doctor: func(ctx context.Context) hostapi.Doctor { return s.doctor(ctx) },
 		Demo: s.beginDemo, Record: s.record, Tokens: s.tokens, UI: s.opts.UI, Logger: s.log, Version: s.opts.Version, Now: time.Now,
 	})
 	guard, err := web.NewGuard(addr, api)

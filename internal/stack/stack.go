@@ -8,6 +8,9 @@
 //	host.db        board, runs, events
 //	audit/         log segments, written only by the gateway
 //	audit.head     furthest head of the log this host has seen
+//	audit.swept    up to when contents were erased by the retention
+//	audit-broken-… a log that was broken, kept whole by a person (brokenlog.go);
+//	               audit-next is the one that follows, on its way to audit/
 //	cache/         what can be made again: the index of the log, file times of trees
 //	trees/         one plain tree per attempt; trash/ beside it
 //	git/           our clean git directory per repository

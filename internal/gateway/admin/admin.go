@@ -86,6 +86,8 @@ func New(o Options) http.Handler {
 	s.askRoutes(mux)
 	s.auditRoutes(mux)
 	mux.HandleFunc("POST /v1/log/next", s.prepareRestart)
+	mux.HandleFunc("GET /v1/retention", s.retention)
+	mux.HandleFunc("PUT /v1/retention", s.setRetention)
 	mux.HandleFunc("GET /v1/providers/{name}/repository", s.repository)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.answers.refuse(w, r, http.StatusNotFound, "no-endpoint", "there is no such endpoint")
@@ -251,6 +253,8 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		s.answers.refuse(w, r, http.StatusBadRequest, "invalid-provider", err.Error())
 	case errors.Is(err, policy.ErrInvalid):
 		s.answers.refuse(w, r, http.StatusBadRequest, "invalid-policy", err.Error())
+	case errors.Is(err, gateway.ErrSetting):
+		s.answers.refuse(w, r, http.StatusBadRequest, "invalid-setting", err.Error())
 	case errors.Is(err, gateway.ErrBudget):
 		s.answers.refuse(w, r, http.StatusBadRequest, "invalid-budget", err.Error())
 	case errors.Is(err, price.ErrInvalid):

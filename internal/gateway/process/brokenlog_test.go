@@ -49,6 +49,9 @@ func spendSome(t *testing.T, c Config, client *gatewayapi.Client, base string) [
 	if _, err := client.PatchPolicy(ctx, "anthropic", gatewayapi.PolicyPatch{ProtectedRefs: &[]string{"kept"}}); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := client.SetRetention(ctx, gatewayapi.Retention{Days: 300}); err != nil {
+		t.Fatal(err)
+	}
 	m, err := client.Mint(ctx, gatewayapi.MintRequest{
 		Scope: session.Scope{Run: "r1", Task: "t1", Upstreams: []string{"anthropic"}, RunBudget: &session.Budget{Tokens: 50_000}}, TTL: 60, WithToken: true,
 	})
@@ -193,6 +196,9 @@ func TestARestartedLogRefillsNoBudget(t *testing.T) {
 			}
 			if p, err := client.Policy(t.Context(), "anthropic"); err != nil || !slices.Contains(p.ProtectedRefs, "kept") {
 				t.Errorf("policies: %+v, %v", p, err)
+			}
+			if kept, err := client.Retention(t.Context()); err != nil || kept.Days != 300 {
+				t.Errorf("contents are kept for %+v, %v", kept, err)
 			}
 			first := rows(t, c)[0]
 			if p, ok := audit.PredecessorOf(first); !ok || p.Broken.Row != h.Broken.Row || p.Actor != audit.ActorPerson || p.Kept != "kept" || p.Log == "" {
