@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Stub, startStub } from '../test/stub/server'
+import { compareMetrics, compareRuns, permalink, readTrace } from './audit'
 import { chromiumMissing, launch, open, type Session, shot, violations } from './browser'
 
 // The whole job by clicking. With MOECA_URL (a launch URL) and MOECA_REPO (the
@@ -154,6 +155,11 @@ describe.skipIf(missing !== null)(`the job by clicking (${missing ?? 'chromium'}
     await shot(page, '11-merged')
   })
 
+  it('reads what was said, from the task down to a part', () => readTrace(page))
+  it('shows the same to whom its address is given', () => permalink(page))
+  it('sums what the host sums', () => compareMetrics(page))
+  it('compares runs', () => compareRuns(page))
+
   it('finds it all in the audit and verifies the log', async () => {
     await page.getByRole('link', { name: 'Audit', exact: true }).click()
     await page.getByRole('tab', { name: 'Records' }).click()
@@ -266,6 +272,19 @@ async function tour(page: Page, theme: 'light' | 'dark', language: string): Prom
   }
   const links = page.getByRole('banner').getByRole('link')
   await links.nth(1).click()
+  await page.getByRole('treeitem').first().click()
+  await page.locator('[data-kind=message]').nth(1).click()
+  await page.locator('[data-part]').first().waitFor()
+  await look('trace')
+  for (const [at, name] of ['rows', 'metrics', 'compare'].entries()) {
+    await page
+      .getByRole('tab')
+      .nth(at + 1)
+      .click()
+    await page.locator('[role=tabpanel][data-state=active] > *').first().waitFor()
+    await page.locator('[data-loading]').first().waitFor({ state: 'detached' })
+    await look(name)
+  }
   await page.getByRole('tab').nth(1).click()
   await page.getByRole('listbox').getByRole('option').first().click()
   await page.getByRole('complementary').locator('dd').first().waitFor()

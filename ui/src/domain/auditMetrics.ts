@@ -28,6 +28,12 @@ export type Window = { from: Date | null; to: Date | null; step: Step }
 const days: Record<Exclude<Range, 'all'>, number> = { '1d': 1, '7d': 7, '30d': 30, '90d': 90 }
 const day = 86_400_000
 
+/** The time between two moments; one that is null is no bound. */
+export function between(from: Date | null, to: Date | null, now: Date): Window {
+  const short = from !== null && (to ?? now).getTime() - from.getTime() <= 2 * day
+  return { from, to, step: short ? 'hour' : 'day' }
+}
+
 /** The time that a range asks for, and how fine its points are. */
 export function windowOf(range: Range, now: Date): Window {
   if (range === 'all') return { from: null, to: null, step: 'day' }
@@ -49,12 +55,14 @@ const mostTimes = 2000
 /** Every step from the beginning of the window to now, in the reader's zone. */
 function timesOf(metrics: Metrics, window: Window, now: Date): number[] {
   const told = metrics.all.points.map((point) => point.at.getTime())
-  const first = window.from?.getTime() ?? Math.min(now.getTime(), ...told)
+  const first =
+    window.from?.getTime() ?? told.reduce((a, b) => Math.min(a, b), now.getTime() - 6 * day)
+  const end = window.to ?? now
   const times = new Set(told)
   const at = new Date(first)
   if (window.step === 'day') at.setHours(0, 0, 0, 0)
   else at.setMinutes(0, 0, 0)
-  for (let n = 0; n < mostTimes && at <= now; n++) {
+  for (let n = 0; n < mostTimes && at <= end; n++) {
     times.add(at.getTime())
     if (window.step === 'day') at.setDate(at.getDate() + 1)
     else at.setTime(at.getTime() + 3_600_000)

@@ -59,7 +59,7 @@ describe('whatever the calls', () => {
 
 describe('marks on the axis', () => {
   it.each([
-    [100, 4, [50]],
+    [100, 4, [20, 40, 60, 80]],
     [1000, 5, [200, 400, 600, 800]],
     [0, 4, []],
   ])('%d ms, at most %d', (ms, most, want) => expect(ticks(ms, most)).toEqual(want))

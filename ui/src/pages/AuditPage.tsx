@@ -9,6 +9,7 @@ import { type AuditFilter, formatFilter, parseFilter } from '@/domain/auditFilte
 import { type AuditPlace, type AuditTab, auditTabs, tabOf } from '@/domain/auditPlace'
 import { ExportMenu } from '@/features/audit/ExportMenu'
 import { FilterBar, FilterChips } from '@/features/audit/FilterBar'
+import { IndexNote } from '@/features/audit/IndexNote'
 import { RowsTab } from '@/features/audit/RowsTab'
 import { TraceTab } from '@/features/audit/TraceTab'
 import { VerifyButton } from '@/features/audit/VerifyButton'
@@ -28,7 +29,7 @@ const views = {
 const ignored: Record<AuditTab, readonly (keyof AuditFilter)[]> = {
   trace: [],
   rows: ['part'],
-  metrics: ['kind', 'status', 'part', 'session', 'q', 'since', 'until'],
+  metrics: ['kind', 'status', 'part', 'session', 'q'],
   compare: [],
 }
 
@@ -84,6 +85,7 @@ export function AuditPage() {
               <LiveSwitch on={place.live === true} onChange={(live) => go({ live }, true)} />
             )}
           </div>
+          <IndexNote />
           <FilterChips filter={filter} onFilter={onFilter} ignored={ignored[tab]} />
         </div>
       )}

@@ -44,6 +44,7 @@ export async function playRun(state: State, task: Wire['Task']): Promise<void> {
     state.row({
       task: task.id,
       run: run.id,
+      stage: 's1',
       upstream: 'demo',
       method: 'POST',
       target: '/demo/v1/messages',

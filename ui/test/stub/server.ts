@@ -2,7 +2,9 @@ import { existsSync, readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { extname, join, normalize } from 'node:path'
 import type { components } from '../../src/api/schema'
+import * as audit from './audit'
 import { diffOf, playCI, playRun } from './play'
+import { Refusal } from './refusal'
 import { oid, State } from './state'
 
 type Wire = components['schemas']
@@ -21,15 +23,7 @@ const types: Record<string, string> = {
 
 type Handler = (params: string[], body: Record<string, never>, query: URLSearchParams) => unknown
 
-class Refusal extends Error {
-  constructor(
-    readonly status: number,
-    readonly code: string,
-    message: string,
-  ) {
-    super(message)
-  }
-}
+type Route = [string, RegExp, Handler]
 
 export type Stub = { url: string; state: State; cut(): void; close(): Promise<void> }
 
@@ -141,6 +135,7 @@ function routesOf(state: State): [string, RegExp, Handler][] {
       ([id]) => ({ approval: approve(state, taskOf(id)), merged: merge(state, taskOf(id)) }),
     ],
     ['GET', /^\/api\/runs\/([^/]+)\/logs$/, ([id], _b, query) => logs(state, id ?? '', query)],
+    ...auditRoutes(state),
     ['GET', /^\/api\/audit$/, (_p, _b, query) => auditPage(state, query)],
     ['GET', /^\/api\/audit\/(\d+)$/, ([seq]) => state.audit[Number(seq) - 1]],
     ['GET', /^\/api\/audit\/(\d+)\/bodies$/, bodies],
@@ -301,6 +296,33 @@ function merge(state: State, task: Wire['Task']): Wire['Merged'] {
     audit_seq: seq,
     note: 'the checkout was left as it was',
   }
+}
+
+/** What the index of the log answers. */
+function auditRoutes(state: State): Route[] {
+  return [
+    ['GET', /^\/api\/audit\/contexts$/, (_p, _b, query) => audit.contexts(state, query)],
+    [
+      'GET',
+      /^\/api\/audit\/contexts\/([^/]+)\/stages$/,
+      ([task], _b, query) => audit.stages(state, task ?? '', query),
+    ],
+    ['GET', /^\/api\/audit\/calls$/, (_p, _b, query) => audit.callList(state, query)],
+    [
+      'GET',
+      /^\/api\/audit\/stages\/([^/]+)\/messages$/,
+      ([stage], _b, query) => audit.messages(state, stage ?? '', query),
+    ],
+    [
+      'GET',
+      /^\/api\/audit\/stages\/([^/]+)\/messages\/([^/]+)$/,
+      ([stage, id], _b, query) => audit.messageOf(state, stage ?? '', id ?? '', query),
+    ],
+    ['GET', /^\/api\/audit\/index$/, () => audit.indexState(state)],
+    ['GET', /^\/api\/audit\/facets$/, () => audit.facets(state)],
+    ['GET', /^\/api\/audit\/metrics$/, (_p, _b, query) => audit.metrics(state, query)],
+    ['GET', /^\/api\/audit\/diff$/, (_p, _b, query) => audit.diff(state, query)],
+  ]
 }
 
 function logs(state: State, run: string, query: URLSearchParams): Wire['LogPage'] {

@@ -110,7 +110,7 @@ function Rows({ rows, selected, onSelect, onScrolled, onEnd }: RowsProps) {
   useEffect(() => {
     if (far < 0 || shown.current === selected) return
     shown.current = selected
-    list.scrollToIndex(far)
+    list.scrollToIndex(far, { align: 'auto' })
   }, [far, selected, list])
   return (
     <div

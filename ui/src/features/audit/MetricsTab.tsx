@@ -3,7 +3,9 @@ import { useTranslation } from 'react-i18next'
 import { useMetrics } from '@/api/auditMetrics'
 import { Measured } from '@/components/Mark'
 import { Empty, ErrorNote, SkeletonLines } from '@/components/State'
+import { type AuditFilter, formatFilter, moment } from '@/domain/auditFilter'
 import {
+  between,
   chartOf,
   type Group,
   type Measure,
@@ -28,7 +30,12 @@ export function MetricsTab({ place, filter, go }: TabProps) {
   const by = place.by ?? 'model'
   const range = place.range ?? '30d'
   const [now] = useState(() => new Date())
-  const window = windowOf(range, now)
+  const custom = filter.since !== '' || filter.until !== ''
+  const window = custom
+    ? between(moment(filter.since, now), moment(filter.until, now), now)
+    : windowOf(range, now)
+  const onFilter = (change: Partial<AuditFilter>) =>
+    go({ q: formatFilter({ ...filter, ...change }) || undefined }, true)
   const metrics = useMetrics(by, window, filter)
   return (
     <div className="flex min-h-0 flex-1 flex-col">
@@ -41,9 +48,26 @@ export function MetricsTab({ place, filter, go }: TabProps) {
         />
         <Picker
           label={t('trace.range')}
-          value={range}
-          options={ranges.map((one): [Range, string] => [one, t(`trace.ranges.${one}`)])}
-          onPick={(next) => go({ range: next }, true)}
+          value={custom ? 'custom' : range}
+          options={[
+            ...ranges.map((one): [Range, string] => [one, t(`trace.ranges.${one}`)]),
+            ...(custom ? [['custom', t('trace.ranges.custom')] as ['custom', string]] : []),
+          ]}
+          onPick={(next) => {
+            if (next === 'custom') return
+            const q = formatFilter({ ...filter, since: '', until: '' }) || undefined
+            go({ range: next, q }, true)
+          }}
+        />
+        <DateField
+          label={t('trace.field.since')}
+          value={filter.since}
+          onPick={(since) => onFilter({ since })}
+        />
+        <DateField
+          label={t('trace.field.until')}
+          value={filter.until}
+          onPick={(until) => onFilter({ until })}
         />
         <Measured />
       </div>
@@ -83,6 +107,23 @@ function Picker<T extends string>({ label, value, options, onPick }: PickerProps
           </option>
         ))}
       </select>
+    </label>
+  )
+}
+
+type DateProps = { label: string; value: string; onPick(value: string): void }
+
+/** A day of the filter; a time that is no whole day is in the filter bar only. */
+function DateField({ label, value, onPick }: DateProps) {
+  return (
+    <label className="flex items-center gap-2 text-sm text-t3">
+      {label}
+      <input
+        type="date"
+        value={/^\d{4}-\d{2}-\d{2}$/.test(value) ? value : ''}
+        onChange={(event) => onPick(event.target.value)}
+        className="h-7 rounded-md border border-line-strong bg-inset px-2 text-base text-t1"
+      />
     </label>
   )
 }

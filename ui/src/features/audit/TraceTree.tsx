@@ -31,7 +31,7 @@ export function TraceTree({ tree, onChoose, onScrolled }: Props) {
   })
   useReveal(rows, selected, (index) => {
     setCursor(selected)
-    list.scrollToIndex(index)
+    list.scrollToIndex(index, { align: 'center' })
   })
   const items = list.getVirtualItems()
   useMore(

@@ -174,6 +174,7 @@ export const en = {
       otlp: 'OpenTelemetry traces (OTLP)',
       otlpWhole: 'OpenTelemetry traces with contents',
     },
+    indexing: 'Indexing the log: {{n}} of {{total}} records can be found',
     by: 'By',
     range: 'Time',
     groupings: {
@@ -191,6 +192,7 @@ export const en = {
       '30d': '30 days',
       '90d': '90 days',
       all: 'all',
+      custom: 'chosen days',
     },
     measure: {
       tokens: 'Tokens',

@@ -173,6 +173,7 @@ export const ja: TraceWords = {
       otlp: 'OpenTelemetry トレース（OTLP）',
       otlpWhole: '内容つき OpenTelemetry トレース',
     },
+    indexing: 'ログの索引を作成中：{{total}} 件中 {{n}} 件を検索できます',
     by: '集計単位',
     range: '期間',
     groupings: {
@@ -190,6 +191,7 @@ export const ja: TraceWords = {
       '30d': '30 日',
       '90d': '90 日',
       all: 'すべて',
+      custom: '指定した日',
     },
     measure: {
       tokens: 'トークン',

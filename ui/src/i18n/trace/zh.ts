@@ -173,6 +173,7 @@ export const zh: TraceWords = {
       otlp: 'OpenTelemetry 追踪（OTLP）',
       otlpWhole: '含内容的 OpenTelemetry 追踪',
     },
+    indexing: '正在为日志建立索引：{{total}} 条中已有 {{n}} 条可查',
     by: '分组',
     range: '时间',
     groupings: {
@@ -190,6 +191,7 @@ export const zh: TraceWords = {
       '30d': '30 天',
       '90d': '90 天',
       all: '全部',
+      custom: '所选日期',
     },
     measure: {
       tokens: 'Token',
