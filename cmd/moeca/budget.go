@@ -130,9 +130,12 @@ func (e *env) printPrices(p gatewayapi.Prices) error {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", where, r.Model, upTo, r.Input, r.Output, r.CacheRead, r.CacheWrite5m, r.CacheWrite1h, r.Search)
 	}
-	fmt.Fprint(w, "\nRead at:\n")
-	for _, from := range origins(p.Prices) {
-		fmt.Fprintf(w, "%s\n", from)
+	from := origins(p.Prices)
+	if len(from) > 0 {
+		fmt.Fprint(w, "\nRead at:\n")
+	}
+	for _, line := range from {
+		fmt.Fprintf(w, "%s\n", line)
 	}
 	return w.Flush()
 }
@@ -156,6 +159,10 @@ type priceKey struct {
 	UpTo     int64  `help:"Largest input in tokens the row is for; 0 is any."`
 }
 
+func (k priceKey) key() gatewayapi.PriceKey {
+	return gatewayapi.PriceKey{Upstream: k.Provider, Kind: k.Kind, Model: k.Model, UpTo: k.UpTo}
+}
+
 type priceSet struct {
 	priceKey
 	Input        string `required:"" help:"USD per million tokens, like 3.75."`
@@ -175,29 +182,39 @@ type priceSet struct {
 
 // Run sets a row.
 func (s *priceSet) Run(e *env) error {
-	return e.patchPrices(gatewayapi.PricePatch{Set: []gatewayapi.Price{{
+	p, err := e.patchPrices(gatewayapi.PricePatch{Set: []gatewayapi.Price{{
 		Upstream: s.Provider, Kind: s.Kind, Model: s.Model, UpTo: s.UpTo, Input: s.Input, Output: s.Output,
 		CacheRead: s.CacheRead, CacheWrite5m: s.CacheWrite5m, CacheWrite1h: s.CacheWrite1h, Reasoning: s.Reasoning, Search: s.Search,
 		AudioInput: s.AudioInput, ImageInput: s.ImageInput, AudioOutput: s.AudioOutput, ImageOutput: s.ImageOutput, Source: s.Source, Read: s.Read,
 	}}})
+	if err != nil || e.cli.JSON {
+		return err
+	}
+	p.Prices = slices.DeleteFunc(p.Prices, func(r gatewayapi.Price) bool { return r.Key() != s.key() }) // not the whole table
+	return e.printPrices(p)
 }
 
 type priceRemove struct{ priceKey }
 
 // Run removes a row.
 func (r *priceRemove) Run(e *env) error {
-	return e.patchPrices(gatewayapi.PricePatch{Remove: []gatewayapi.PriceKey{{Upstream: r.Provider, Kind: r.Kind, Model: r.Model, UpTo: r.UpTo}}})
+	_, err := e.patchPrices(gatewayapi.PricePatch{Remove: []gatewayapi.PriceKey{r.key()}})
+	if err != nil || e.cli.JSON {
+		return err
+	}
+	_, err = fmt.Fprintf(e.stdout, "removed the price of %s\n", r.Model)
+	return err
 }
 
-func (e *env) patchPrices(patch gatewayapi.PricePatch) error {
+// patchPrices changes the table, which --json prints whole.
+func (e *env) patchPrices(patch gatewayapi.PricePatch) (p gatewayapi.Prices, err error) {
 	c, done, err := e.connect()
 	if err != nil {
-		return err
+		return p, err
 	}
 	defer done()
-	var p gatewayapi.Prices
-	if err := c.asPerson(e.ctx, "PATCH", "/api/prices", patch, &p); err != nil {
-		return err
+	if err := c.asPerson(e.ctx, "PATCH", "/api/prices", patch, &p); err != nil || !e.cli.JSON {
+		return p, err
 	}
-	return e.printPrices(p)
+	return p, e.print(p)
 }
