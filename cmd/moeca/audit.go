@@ -28,7 +28,6 @@ type auditCmd struct {
 	Checkpoint auditCheckpoint `cmd:"" help:"Print the last signed checkpoint, to keep it elsewhere."`
 	Erase      auditErase      `cmd:"" help:"Destroy captured contents; needs a terminal and a typed confirmation. Rows stay."`
 	Retention  auditRetention  `cmd:"" help:"Show or set how long captured contents are kept; rows are kept for ever."`
-	Retention  auditRetention  `cmd:"" help:"Show or set how long captured contents are kept; rows are kept for ever."`
 	Restart    auditRestart    `cmd:"" help:"Keep a broken log whole and begin another one; needs a terminal and a typed confirmation."`
 	Verify     auditVerify     `cmd:"" help:"Verify the whole log; reads the files, blocks nothing."`
 }
