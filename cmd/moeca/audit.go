@@ -22,7 +22,7 @@ type auditCmd struct {
 	Metrics    auditMetrics    `cmd:"" help:"Sum calls up by run, stage, agent, model, upstream, task, day or hour."`
 	Diff       auditDiff       `cmd:"" help:"Compare two runs."`
 	Tail       auditTail       `cmd:"" help:"Print the last rows, and go on with new ones."`
-	Export     auditExport     `cmd:"" help:"Write the log as JSON lines, as OpenTelemetry traces, or as tiles for other verifiers."`
+	Export     auditExport     `cmd:"" help:"Write the log as JSON lines, or as OpenTelemetry traces."`
 	Reindex    auditReindex    `cmd:"" help:"Delete the index and make it again from the log; the log is only read."`
 	Bundle     auditBundle     `cmd:"" help:"Write the rows of a run with their proofs, as one file that moeca-verify checks."`
 	Checkpoint auditCheckpoint `cmd:"" help:"Print the last signed checkpoint, to keep it elsewhere."`
@@ -97,12 +97,11 @@ func (a *auditLog) rows(e *env, api *auditAPI, q url.Values) ([]hostapi.AuditRow
 	return rows, nil
 }
 
-// auditProblem says on standard error what is wrong with the log, once.
+// auditProblem says on standard error what is wrong with the log.
 func (e *env) auditProblem(problem string) {
-	if problem != "" && problem != e.problem {
+	if problem != "" {
 		fmt.Fprintln(e.stderr, "moeca:", plain(problem))
 	}
-	e.problem = problem
 }
 
 // printList prints items as one document, or line by line.
