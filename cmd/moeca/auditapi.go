@@ -28,8 +28,20 @@ type auditAPI struct {
 	token  string
 }
 
-// audit returns the API and what closes it.
+// audit returns the API and what closes it, which also says what is wrong with
+// the log: an answer about the rows before some damage looks like any other.
 func (e *env) audit() (api *auditAPI, done func()) {
+	api, end := e.openAudit()
+	return api, func() {
+		var state auditindex.State
+		if err := api.get(e.ctx, "/api/audit/index", nil, &state); err == nil {
+			e.auditProblem(state.Problem)
+		}
+		end()
+	}
+}
+
+func (e *env) openAudit() (api *auditAPI, done func()) {
 	if c := e.running(); c != nil {
 		return &auditAPI{remote: c}, func() {}
 	}

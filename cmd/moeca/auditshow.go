@@ -10,6 +10,7 @@ import (
 
 	"moeca/internal/auditindex"
 	"moeca/internal/hostapi"
+	"moeca/internal/web"
 )
 
 type auditShow struct {
@@ -144,7 +145,7 @@ func (t *auditTail) show(e *env, rows []hostapi.AuditRow) error {
 	for _, r := range rows {
 		if !e.cli.JSON {
 			fmt.Fprintln(e.stdout, auditText(r))
-		} else if err := json.NewEncoder(e.stdout).Encode(r); err != nil {
+		} else if err := json.NewEncoder(web.PlainJSON(e.stdout)).Encode(r); err != nil {
 			return err
 		}
 	}

@@ -32,6 +32,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"moeca/internal/sandbox/native"
+	"moeca/internal/web"
 )
 
 // version is set by the linker.
@@ -84,6 +85,8 @@ type env struct {
 	stdin  io.Reader
 	stdout io.Writer
 	stderr io.Writer
+
+	problem string // of the log, as it was last told
 }
 
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
@@ -159,7 +162,7 @@ func (e *env) report(err error) int {
 
 // print writes one JSON document.
 func (e *env) print(v any) error {
-	enc := json.NewEncoder(e.stdout)
+	enc := json.NewEncoder(web.PlainJSON(e.stdout))
 	enc.SetIndent("", "  ")
 	return enc.Encode(v)
 }

@@ -27,7 +27,8 @@ type Exported struct {
 //
 // An entry of that format has at most 65,535 bytes. Bundles of entries with a
 // longer row, whose detail is very long, are left out and listed; hashes never
-// are.
+// are. A directory that holds something else, or the export of another log, is
+// left as it is.
 func ExportTiles(ctx context.Context, dir, out string) (Exported, error) {
 	e, err := exportTiles(ctx, dir, out)
 	if err != nil {
@@ -51,6 +52,9 @@ func exportTiles(ctx context.Context, dir, out string) (Exported, error) {
 	}
 	x := &exporter{out: out, rows: rows, e: Exported{Checkpoint: c}}
 	tree := treeFiles{ctx, dir}
+	if err := x.begin(vkey, tree); err != nil {
+		return Exported{}, err
+	}
 	for _, tile := range tlog.NewTiles(tileHeight, 0, c.Size) {
 		if err := x.write(tileName(tile), func() ([]byte, error) { return tree.tile(tile) }); err != nil {
 			return Exported{}, err
@@ -72,9 +76,6 @@ func exportTiles(ctx context.Context, dir, out string) (Exported, error) {
 	if got, err := tlog.TreeHash(c.Size, tree.hashReader(c)); err != nil || Hash(got) != c.Root {
 		return Exported{}, errors.Join(errors.New("the tree does not agree with the checkpoint"), err)
 	}
-	if err := x.replace(VkeyFile, []byte(vkey+"\n")); err != nil {
-		return Exported{}, err
-	}
 	return x.e, x.replace(CheckpointFile, []byte(c.Text))
 }
 
@@ -89,6 +90,46 @@ type exporter struct {
 	out  string
 	rows *Reader
 	e    Exported
+}
+
+// begin sees to it that whatever is there already is of this log.
+func (x *exporter) begin(vkey string, tree treeFiles) error {
+	entries, err := os.ReadDir(x.out)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if len(entries) == 0 {
+		return x.replace(VkeyFile, []byte(vkey+"\n"))
+	}
+	there, err := readSmall(filepath.Join(x.out, VkeyFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is not empty and no export; name another directory", x.out)
+	}
+	if err != nil {
+		return err
+	}
+	another := fmt.Errorf("%s holds the export of another log; name another directory", x.out)
+	if string(there) != vkey+"\n" {
+		return another
+	}
+	text, err := readSmall(filepath.Join(x.out, CheckpointFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // it was not finished
+	}
+	if err != nil {
+		return err
+	}
+	before, _, err := checkCheckpoint(string(there), string(text))
+	if err != nil {
+		return fmt.Errorf("%s: %w", filepath.Join(x.out, CheckpointFile), err)
+	}
+	if before.Size > x.e.Checkpoint.Size {
+		return another
+	}
+	if root, err := tlog.TreeHash(before.Size, tree.hashReader(x.e.Checkpoint)); err != nil || Hash(root) != before.Root {
+		return errors.Join(another, err)
+	}
+	return nil
 }
 
 // write writes a file that is not there yet. One that is has the same content:

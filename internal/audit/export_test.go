@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -151,6 +152,69 @@ func TestLongRowsAreLeftOutOfAnExport(t *testing.T) {
 	for name, want := range map[string]bool{"tile/entries/000": true, "tile/entries/001": false, "tile/0/001": true, "tile/1/000.p/2": true, "tile/entries/002.p/90": true} {
 		if _, err := os.Stat(filepath.Join(out, name)); (err == nil) != want {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestExportsAreNotMixed: files that are there are not written again, so they
+// must be those of the same log.
+func TestExportsAreNotMixed(t *testing.T) {
+	dir, other := runsLog(t, 300), runsLog(t, 10)
+	whole := filepath.Join(t.TempDir(), "whole")
+	if _, err := ExportTiles(t.Context(), dir, whole); err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(out string) error{
+		"another's files": func(out string) error { return os.WriteFile(filepath.Join(out, "notes.txt"), nil, 0o600) },
+		"another log": func(out string) error {
+			_, err := ExportTiles(context.Background(), other, out)
+			return err
+		},
+		"another log's, not finished": func(out string) error {
+			_, err := ExportTiles(context.Background(), other, out)
+			return errors.Join(err, os.Remove(filepath.Join(out, CheckpointFile)))
+		},
+		"a later state": func(out string) error {
+			s, err := os.ReadFile(filepath.Join(dir, keyFile))
+			if err != nil {
+				return err
+			}
+			sig, err := parseSigner(s)
+			if err != nil {
+				return err
+			}
+			c, err := sig.sign(1<<20, Hash{1})
+			if err != nil {
+				return err
+			}
+			return errors.Join(os.CopyFS(out, os.DirFS(whole)), os.WriteFile(filepath.Join(out, CheckpointFile), []byte(c.Text), 0o600))
+		},
+		"what was signed before a rewrite": func(out string) error {
+			s, err := os.ReadFile(filepath.Join(dir, keyFile))
+			if err != nil {
+				return err
+			}
+			sig, err := parseSigner(s)
+			if err != nil {
+				return err
+			}
+			c, err := sig.sign(7, Hash{1})
+			if err != nil {
+				return err
+			}
+			return errors.Join(os.CopyFS(out, os.DirFS(whole)), os.WriteFile(filepath.Join(out, CheckpointFile), []byte(c.Text), 0o600))
+		},
+	} {
+		out := t.TempDir()
+		if err := change(out); err != nil {
+			t.Fatal(err)
+		}
+		before := readFiles(t, out)
+		if e, err := ExportTiles(t.Context(), dir, out); err == nil {
+			t.Errorf("%s: %+v", name, e)
+		}
+		if !sameFiles(before, readFiles(t, out)) {
+			t.Errorf("%s was changed", name)
 		}
 	}
 }

@@ -65,3 +65,9 @@ func (f Filter) Check() error {
 	}
 	return nil
 }
+
+// CheckCalls says what is wrong with a filter of calls.
+func (f Filter) CheckCalls() error {
+	_, err := f.calls()
+	return err
+}

@@ -3,6 +3,7 @@ package hostapi
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"mime"
 	"net/http"
@@ -27,13 +28,23 @@ type auditExportIn struct {
 	Content bool   `query:"content" doc:"with captured contents"`
 }
 
+// ErrAuditIncomplete: what is before the damage of a broken log was written, and
+// then what is wrong.
+var ErrAuditIncomplete = errors.New("the log is broken, and so the export is not all of it")
+
 func (s *Server) registerAuditExport() {
 	log := s.deps.Audit
 	operation := op(ScopeRead, "audit-export", http.MethodGet, "/api/audit/export", "The log as JSON lines, or as OpenTelemetry traces in JSON lines")
 	huma.Register(s.api, operation, func(_ context.Context, in *auditExportIn) (*huma.StreamResponse, error) {
 		q := AuditExport{Filter: in.filter(), Format: in.Format, Rows: in.Rows, Content: in.Content}
 		name := map[string]string{"jsonl": "moeca-audit.jsonl", "otlp": "moeca-traces.jsonl"}[in.Format]
-		return s.download(name, "application/jsonl", func(ctx context.Context, w io.Writer) error { return log.Export(ctx, w, q) }), nil
+		return s.download(name, "application/jsonl", func(ctx context.Context, w io.Writer) error {
+			err := log.Export(ctx, w, q)
+			if errors.Is(err, ErrAuditIncomplete) {
+				return nil // the file says so
+			}
+			return err
+		}), nil
 	})
 }
 

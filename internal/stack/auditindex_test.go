@@ -248,6 +248,8 @@ func TestABrokenLogIsShownUpToItsDamage(t *testing.T) {
 func TestQuestionsThatHaveNoAnswerSayWhy(t *testing.T) {
 	k := newTalk(t)
 	k.turn(said(), answer("one"))
+	_, err := k.view.State(t.Context()) // which opens the index, before the one elsewhere is asked
+	k.check(err)
 	for what, c := range map[string]struct {
 		ask  func() error
 		kind board.Kind

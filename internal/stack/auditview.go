@@ -123,6 +123,9 @@ func (v *AuditView) at(seq int64) (audit.Record, audit.Hash, *audit.Reader, erro
 	if err != nil && !errors.As(err, &broken) {
 		return audit.Record{}, audit.Hash{}, nil, unreadable(err)
 	}
+	if seq > last && broken != nil {
+		return audit.Record{}, audit.Hash{}, nil, &board.Error{Kind: board.NotFound, Code: "audit_row", Message: "this row cannot be read: " + broken.Error(), Next: "list the rows before it"}
+	}
 	if seq > last {
 		return audit.Record{}, audit.Hash{}, nil, &board.Error{Kind: board.NotFound, Code: "audit_row", Message: "the log has no such row", Next: "list the rows"}
 	}

@@ -29,17 +29,26 @@
 // Captured contents are left out of spans unless asked for; then a call has its
 // messages in gen_ai.input.messages and gen_ai.output.messages.
 //
-// A string from the log is data here: both formats are JSON, which escapes it.
+// # A broken log
+//
+// What is before the damage is written, then what is wrong: in JSON lines an
+// object of type "problem", in OTLP a line without spans whose resource has the
+// attribute moeca.audit.problem. Write returns ErrIncomplete.
+//
+// A string from the log is data here: both formats are JSON, in which controls
+// are escaped.
 package export
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 
 	"moeca/internal/audit"
 	"moeca/internal/auditindex"
+	"moeca/internal/web"
 )
 
 // Formats.
@@ -57,25 +66,41 @@ type Options struct {
 	Version string // of this program, for OTLP
 }
 
+// ErrIncomplete: the log is broken. What is before the damage was written.
+var ErrIncomplete = errors.New("the export ends where the log is broken")
+
+// check says what cannot be meant. What is exported must be what was asked for.
+func (o Options) check() error {
+	if err := o.Filter.Check(); err != nil {
+		return err
+	}
+	switch {
+	case o.Format != JSONL && o.Format != OTLP || o.Rows && o.Format == OTLP:
+		return fmt.Errorf("%w: the formats are jsonl, of calls or rows, and otlp", auditindex.ErrInvalid)
+	case o.Rows && o.Filter.State == string(auditindex.StateOpen):
+		return fmt.Errorf("%w: a row by itself does not tell that a call is open; export calls", auditindex.ErrInvalid)
+	case !o.Rows:
+		return o.Filter.CheckCalls()
+	}
+	return nil
+}
+
 // Write writes what the log holds by now. It returns how many objects or spans
 // it wrote.
 func Write(ctx context.Context, w io.Writer, log auditindex.Log, o Options) (int64, error) {
-	if err := o.Filter.Check(); err != nil {
+	if err := o.check(); err != nil {
 		return 0, err
 	}
-	if o.Format != JSONL && o.Format != OTLP || o.Rows && o.Format == OTLP {
-		return 0, fmt.Errorf("%w: the formats are jsonl, of calls or rows, and otlp", auditindex.ErrInvalid)
-	}
-	e := &exporter{Options: o, log: log, lines: json.NewEncoder(w), open: map[int64]audit.Record{}}
+	e := &exporter{Options: o, log: log, lines: json.NewEncoder(web.PlainJSON(w)), open: map[int64]audit.Record{}}
 	e.lines.SetEscapeHTML(false)
-	take, end := e.callLine, func() error { return nil }
+	take, end, tell := e.callLine, func() error { return nil }, e.problem
 	if o.Format == OTLP {
 		t := &tracer{exporter: e, sessions: map[sessionKey]*section{}, runs: map[string]*section{}}
-		take, end = t.call, t.end
+		take, end, tell = t.call, t.end, t.problem
 	}
-	last, err := log.Refresh()
-	if last == 0 && err != nil {
-		return 0, fmt.Errorf("export: %w", err)
+	last, broken := log.Refresh()
+	if last == 0 && broken != nil {
+		return 0, fmt.Errorf("export: %w", broken)
 	}
 	for seq := e.first(last); seq <= last; seq++ {
 		if err := ctx.Err(); err != nil {
@@ -94,7 +119,13 @@ func Write(ctx context.Context, w io.Writer, log auditindex.Log, o Options) (int
 	if err := e.rest(take); err != nil {
 		return e.written, fmt.Errorf("export: %w", err)
 	}
-	return e.written, end()
+	if err := end(); err != nil || broken == nil {
+		return e.written, err
+	}
+	if err := tell(broken.Error()); err != nil {
+		return e.written, fmt.Errorf("export: %w", err)
+	}
+	return e.written, fmt.Errorf("%w: %w", ErrIncomplete, broken)
 }
 
 // exporter joins rows to calls.

@@ -193,12 +193,46 @@ func TestWhatCannotBeMeantWritesNothing(t *testing.T) {
 		{Format: "csv"},
 		{Format: OTLP, Rows: true},
 		{Format: JSONL, Filter: auditindex.Filter{Status: "abc"}},
+		{Format: JSONL, Filter: auditindex.Filter{Kind: "merge"}}, // is no call
+		{Format: OTLP, Filter: auditindex.Filter{Kind: "merge"}},
+		{Format: JSONL, Rows: true, Filter: auditindex.Filter{State: "open"}},
 	} {
 		var b bytes.Buffer
 		if _, err := Write(t.Context(), &b, log, o); !errors.Is(err, auditindex.ErrInvalid) || b.Len() > 0 {
 			t.Errorf("%+v: %v, %d bytes", o, err, b.Len())
 		}
 	}
+}
+
+// TestAnExportOfABrokenLogSaysSo: what is before the damage looks like a whole
+// log.
+func TestAnExportOfABrokenLogSaysSo(t *testing.T) {
+	log := newLog(t)
+	broken := &audit.BrokenError{Seq: 11, File: "seg-000001.log", Cause: errors.New("checksum differs")}
+	for _, o := range []Options{{Format: JSONL}, {Format: JSONL, Rows: true}, {Format: OTLP}} {
+		var whole, b bytes.Buffer
+		_, err := Write(t.Context(), &whole, log, o)
+		check(t, err)
+		_, err = Write(t.Context(), &b, damaged{log, broken}, o)
+		if !errors.Is(err, ErrIncomplete) || !errors.Is(err, broken) {
+			t.Errorf("%+v: %v", o, err)
+		}
+		last, ok := strings.CutPrefix(b.String(), whole.String())
+		if !ok || strings.Count(last, "\n") != 1 || !json.Valid([]byte(last)) || !strings.Contains(last, "row 11 is broken") {
+			t.Errorf("%+v ends with %s", o, last)
+		}
+	}
+}
+
+// damaged is a log that is broken behind its last row.
+type damaged struct {
+	auditindex.Log
+	err error
+}
+
+func (d damaged) Refresh() (int64, error) {
+	last, _ := d.Log.Refresh()
+	return last, d.err
 }
 
 func TestAnExportEndsWithItsReader(t *testing.T) {

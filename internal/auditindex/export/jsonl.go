@@ -71,6 +71,14 @@ func (e *exporter) line(v any) error {
 	return e.lines.Encode(v)
 }
 
+// problem ends the export of a broken log.
+func (e *exporter) problem(what string) error {
+	return e.lines.Encode(struct {
+		Type    string `json:"type"`
+		Problem string `json:"problem"`
+	}{"problem", what})
+}
+
 func (e *exporter) callLine(x exchange) error {
 	l := callLine{Type: "call", Call: x.Call}
 	if e.Content {

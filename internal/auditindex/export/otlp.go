@@ -360,16 +360,28 @@ func (t *tracer) flush() error {
 	if len(t.spans) == 0 {
 		return nil
 	}
+	t.written += int64(len(t.spans))
+	err := t.lines.Encode(t.data(attributes{}, t.spans))
+	t.spans = t.spans[:0]
+	return err
+}
+
+// data is a line; about is added to what is said of its resource.
+func (t *tracer) data(about attributes, spans []span) tracesData {
 	var a attributes
 	a.text("service.name", "moeca")
 	a.text("service.version", t.Version)
-	t.written += int64(len(t.spans))
-	err := t.lines.Encode(tracesData{[]resourceSpans{{
-		Resource:   resource{a},
-		ScopeSpans: []scopeSpans{{Scope: scope{"moeca.audit", t.Version}, Spans: t.spans}},
-	}}})
-	t.spans = t.spans[:0]
-	return err
+	return tracesData{[]resourceSpans{{
+		Resource:   resource{append(a, about...)},
+		ScopeSpans: []scopeSpans{{Scope: scope{"moeca.audit", t.Version}, Spans: spans}},
+	}}}
+}
+
+// problem ends the export of a broken log.
+func (t *tracer) problem(what string) error {
+	var a attributes
+	a.text("moeca.audit.problem", what)
+	return t.lines.Encode(t.data(a, []span{}))
 }
 
 func nanos(t time.Time) string { return strconv.FormatInt(t.UnixNano(), 10) }
