@@ -367,7 +367,7 @@ func (p *Providers) storeSecret(name, value string) error {
 func secretName(provider string) string { return "provider/" + provider }
 
 func notFound(name string) error {
-	return &board.Error{Kind: board.NotFound, Code: "provider_unknown", Message: "there is no provider " + name, Next: "see `moeca provider list`"}
+	return &board.Error{Kind: board.NotFound, Code: "provider_unknown", Message: "there is no provider " + name, Next: "see `moeca provider list`, or add it: `moeca provider add " + name + " --kind KIND`"}
 }
 
 func invalid(code, message, next string) error {
