@@ -16,7 +16,7 @@ import (
 	"moeca/internal/llm/anthropic"
 )
 
-// Defaults of an order (DECISIONS, default limits).
+// Defaults of an order.
 const (
 	defaultTurns  = 40
 	defaultTokens = 16_000

@@ -76,7 +76,7 @@ type Usage struct {
 
 // BodyRef points at captured content. Commitment is H(salt ‖ whole body) where
 // H is SHA-256 and the 32-byte salt is kept with the body, so that a body can
-// be shown, withheld or erased without breaking the row (DECISIONS 19).
+// be shown, withheld or erased without breaking the row.
 type BodyRef struct {
 	Commitment Hash  `json:"-"`
 	Size       int64 `json:"size"`                // bytes of the whole body

@@ -16,7 +16,7 @@ var transitions = map[Status][]Status{
 
 func canMove(from, to Status) bool { return slices.Contains(transitions[from], to) }
 
-// columnOf is DECISIONS 35.
+// columnOf says where a card of this status lies.
 func columnOf(s Status) Column {
 	switch s {
 	case StatusDraft:

@@ -8,7 +8,7 @@ import (
 	"moeca/internal/session"
 )
 
-// Status is the one vocabulary for tasks, runs and stages (DECISIONS 35).
+// Status is the one vocabulary for tasks, runs and stages.
 type Status string
 
 // Statuses. Stages also know skipped, reused and stopped.

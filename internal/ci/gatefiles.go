@@ -8,10 +8,10 @@ import (
 	"moeca/internal/git"
 )
 
-// defaultGateFiles are the globs of files that decide what a gate does
-// (DECISIONS 14). A pattern without a slash matches the last element at any
-// depth; one that ends in "/**" matches everything below that directory; any
-// other matches the whole path. Case does not count. A pattern that starts with
+// defaultGateFiles are the globs of files that decide what a gate does.
+// A pattern without a slash matches the last element at any depth; one that ends
+// in "/**" matches everything below that directory; any other matches the whole
+// path. Case does not count. A pattern that starts with
 // "~" names tests themselves: adding such a file is ordinary work unless it
 // steers the whole run (steers), changing or removing one is not.
 var defaultGateFiles = []string{

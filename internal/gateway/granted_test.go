@@ -12,7 +12,7 @@ import (
 const urlBody = `{"model":"claude-x","max_tokens":10,"messages":[{"role":"user","content":[{"type":"image","source":{"type":"url","url":"https://x.example/?q"}}]}]}`
 
 // TestGrantedCapabilityIsDurableBeforeItLeaves: what a provider fetches cannot
-// be undone by withholding the answer (DECISIONS 16).
+// be undone by withholding the answer.
 func TestGrantedCapabilityIsDurableBeforeItLeaves(t *testing.T) {
 	r := newRig(t, Limits{}, session.Scope{Grants: []string{session.GrantURL}})
 	held, queued := make(chan struct{}), make(chan struct{}, 8)

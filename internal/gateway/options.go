@@ -16,7 +16,7 @@ import (
 	"moeca/internal/session"
 )
 
-// Limits of a gateway. Zero fields take the defaults of DECISIONS.
+// Limits of a gateway. Zero fields take the defaults beside them.
 type Limits struct {
 	BodyBytes      int64   `json:"body_bytes,omitempty"`       // 8 MiB
 	CaptureBytes   int64   `json:"capture_bytes,omitempty"`    // 1 MiB of each body kept in the log

@@ -42,7 +42,7 @@ type SnapshotResult struct {
 }
 
 // Preview is the result of merging head into target, made without touching any
-// ref. It is what is shown, checked and approved (DECISIONS 15).
+// ref. It is what is shown, checked and approved.
 type Preview struct {
 	Target     string     `json:"target"`      // branch
 	TargetOID  string     `json:"target_oid"`  // where it stood

@@ -42,7 +42,7 @@ type Client struct {
 	Dialect Dialect
 	Retry   Retry
 	// Idle ends an attempt when that long no byte came; 6 minutes by default.
-	// The gateway's limit is longer (DECISIONS 22): the caller gives up first.
+	// The gateway's limit is longer: the caller gives up first.
 	Idle time.Duration
 	// MaxAnswer bounds one answer in bytes; 32 MiB by default.
 	MaxAnswer int64

@@ -11,7 +11,7 @@ import (
 )
 
 // DiskLimit bounds what sandboxes write into their trees. Where no quota exists
-// this is polled usage and a floor of free space (DECISIONS 20): a sandbox can
+// this is polled usage and a floor of free space: a sandbox can
 // overshoot by what it writes between two looks.
 type DiskLimit struct {
 	Bytes int64         // in files of the tree, allocated

@@ -74,7 +74,7 @@ type Image struct {
 	Ref    string `json:"ref"`    // what the driver starts: image id, or root directory
 }
 
-// Policy is an image by name, with its limits (DECISIONS, default limits).
+// Policy is an image by name, with its limits.
 type Policy struct {
 	Name    string
 	Memory  int64   // bytes; swap is off

@@ -17,7 +17,7 @@ const (
 	gib = 1 << 30
 )
 
-// Ceilings no policy may pass (DECISIONS, default limits).
+// Ceilings no policy may pass.
 const (
 	MaxMemory = 16 * gib
 	MaxCPUs   = 8.0

@@ -11,7 +11,7 @@
 // Invariants:
 //   - a Scope never changes after Mint; callers receive copies.
 //   - a session whose time is over is never returned, also before it is swept.
-//   - a child may do nothing that its parent may not (Scope.Within, DECISIONS 1),
+//   - a child may do nothing that its parent may not (Scope.Within),
 //     else Mint refuses; its time ends with its parent's at the latest.
 //   - an unknown, malformed, expired or revoked token is one and the same
 //     error: the caller learns nothing from it.

@@ -77,7 +77,7 @@ type gatewayParams struct {
 }
 
 // startGateway starts the gateway as a container where the Docker driver is
-// used, else as a process of its own under Landlock (DECISIONS 4). onBoot runs
+// used, else as a process of its own under Landlock. onBoot runs
 // at every start of it, before anyone uses it: keys are pushed there.
 func startGateway(ctx context.Context, p gatewayParams) (*Gateway, error) {
 	adminToken, appendToken := randomToken(), randomToken()

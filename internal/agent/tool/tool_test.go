@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// defaultGlobs are the deny globs of DECISIONS, and one with a slash.
+// defaultGlobs are deny globs like those of a work order, and one with a slash.
 var defaultGlobs = []string{
 	"*.pem", "*.key", "id_*", "*.p12", "*.pfx", ".env", ".env.*", ".npmrc", ".netrc",
 	"secret/*", "geheim-\u00e9*",

@@ -10,7 +10,7 @@ import (
 
 // Allowlist holds the request to what its session was granted: the upstream's
 // exact name, and a target on exactly the host the upstream is configured for.
-// The scripted model is refused to runs that nobody attends (DECISIONS 6).
+// The scripted model is refused to runs that nobody attends.
 type Allowlist struct{}
 
 // Reasons of the allowlist gate.

@@ -24,7 +24,7 @@ func (c Class) String() string {
 }
 
 // Early says that the answer may be awaited while the intent is written: what
-// the request does is undone by withholding the answer (DECISIONS 16).
+// the request does is undone by withholding the answer.
 func (c Class) Early() bool { return c == Read || c == Inference || c == Count }
 
 // Classify judges a method and a canonical path below the base. Model

@@ -49,10 +49,9 @@ func (b Bound) Tokens() int64 { return b.Input + b.Output }
 // what the body asks for, or the largest there is.
 //
 // A tool that runs at the provider adds input that nobody can bound beforehand,
-// round by round. A call that was granted one is reserved at a full context
-// (DECISIONS 17); what it draws beyond that is booked, and cuts its stream. In
-// money it has a bound only where its number of calls has one and each has a
-// price.
+// round by round. A call that was granted one is reserved at a full context;
+// what it draws beyond that is booked, and cuts its stream. In money it has a
+// bound only where its number of calls has one and each has a price.
 //
 // The document is read strictly: what is priced must be what the upstream reads.
 func Estimate(d Dialect, doc strictjson.Document, l Limits) (Bound, error) {
