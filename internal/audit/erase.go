@@ -199,8 +199,9 @@ func (l *Log) erase(ctx context.Context, e Erasure) (Erased, error) {
 }
 
 // carryOut does what row seq says, and writes that it is done.
-func (l *Log) carryOut(ctx context.Context, seq int64, s Selection) (Erased, error) {
-	out := Erased{Row: seq}
+func (l *Log) carryOut(ctx context.Context, seq int64, s Selection) (out Erased, err error) {
+	out.Row = seq
+	defer func() { l.unerased = l.unerased || err != nil }()
 	packs, err := l.selected(ctx, seq, s)
 	if err != nil {
 		return out, err
@@ -256,6 +257,7 @@ func (l *Log) erasePack(num int64, refs []*BodyRef) (n, size int64, err error) {
 		return 0, 0, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
+	var due []*BodyRef
 	for _, ref := range refs {
 		state, err := stateOf(f, ref)
 		if err == nil && state != bodyErased {
@@ -265,11 +267,17 @@ func (l *Log) erasePack(num int64, refs []*BodyRef) (n, size int64, err error) {
 		if err != nil {
 			return n, size, err
 		}
+		if state != bodyErased || l.unerased { // else it was destroyed when it was marked
+			due = append(due, ref)
+		}
+	}
+	if len(due) == 0 {
+		return n, size, nil
 	}
 	if err := f.Sync(); err != nil {
 		return n, size, err
 	}
-	for _, ref := range refs {
+	for _, ref := range due {
 		if _, err := f.WriteAt(erasedFrame(l.id, ref), ref.Offset); err != nil {
 			return n, size, err
 		}
@@ -332,7 +340,10 @@ func (l *Log) finishErasures(list erasures) {
 			continue
 		}
 		l.erasing.Lock()
+		before := l.unerased
+		l.unerased = true
 		_, err := l.carryOut(context.Background(), seq, list[seq].Selection)
+		l.unerased = before || err != nil
 		l.erasing.Unlock()
 		if err != nil {
 			l.o.Logger.Warn("contents that were to be erased could not be; it is tried again at the next start", "row", seq, "err", err)

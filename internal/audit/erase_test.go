@@ -327,3 +327,56 @@ func TestEraseBesideReaders(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// countedFS counts what is written into packs.
+type countedFS struct {
+	unsyncedFS
+	writes *int
+}
+
+type countedFile struct {
+	File
+	writes *int
+}
+
+func (f countedFile) WriteAt(b []byte, off int64) (int, error) {
+	*f.writes++
+	return f.File.WriteAt(b, off)
+}
+
+func (c countedFS) Open(name string) (File, error) {
+	f, err := c.unsyncedFS.Open(name)
+	if err == nil && filepath.Base(filepath.Dir(name)) == packDir {
+		f = countedFile{f, c.writes}
+	}
+	return f, err
+}
+
+// TestEraseDestroysOnce: a retention selects the same contents every day, and what
+// was destroyed is not written again.
+func TestEraseDestroysOnce(t *testing.T) {
+	writes := 0
+	dir := t.TempDir()
+	l := mustOpenLog(t, dir, Options{FS: countedFS{writes: &writes}})
+	for range 3 {
+		mustQueue(t, l, Record{Kind: KindRefusal, Attribution: Attribution{Run: "r"}}, body(100, "what was asked"))
+	}
+	erase := func(bodies int64, atMost int) {
+		t.Helper()
+		before := writes
+		out, err := l.Erase(t.Context(), Erasure{Select: Selection{Run: "r"}, Actor: ActorHost})
+		if err != nil || out.Bodies != bodies || writes-before > atMost {
+			t.Errorf("erased %+v with %d writes, %v; want %d contents and at most %d", out, writes-before, err, bodies, atMost)
+		}
+	}
+	erase(3, 6)
+	erase(0, 0)
+	mustQueue(t, l, Record{Kind: KindRefusal, Attribution: Attribution{Run: "r"}}, body(100, "what was asked later")).Wait(t.Context())
+	erase(1, 3) // with the write of the content itself, where it came last
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if rep := verifyDir(t, dir, VerifyOptions{Bodies: true}); !rep.OK || rep.Erased != 4 {
+		t.Errorf("%+v", rep)
+	}
+}

@@ -57,10 +57,11 @@ type Log struct {
 	wake chan struct{} // tells the committer that a batch is wanted sooner
 	done chan struct{} // closed when the committer has ended
 
-	closing chan struct{} // closed by Close
-	notary  notary        // follows the durable rows
-	erasing sync.Mutex    // held by the one that erases
-	timer   *time.Timer   // calls Hurry
+	closing  chan struct{} // closed by Close
+	notary   notary        // follows the durable rows
+	erasing  sync.Mutex    // held by the one that erases
+	unerased bool          // contents may be marked erased and not destroyed; belongs to erasing
+	timer    *time.Timer   // calls Hurry
 
 	commits sync.Mutex // held by who writes; before mu
 
