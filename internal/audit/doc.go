@@ -66,6 +66,15 @@
 // so; any other damage is a *BrokenError and the log stays read-only. Intents
 // without an outcome get one that says "unknown".
 //
+// # Broken logs and other versions
+//
+// A broken log is never repaired and never written again. A person keeps it whole
+// under another name and a new log begins in its place, whose first row names the
+// broken one, its last intact row and head (restart.go). A newer format is refused
+// untouched. There is one version so far; rows of an older one are to be migrated
+// the same way, by copy and never in place: a log written beside the old one,
+// which stays, put in its place by the same renames.
+//
 // # Concurrency
 //
 // Log and Reader are safe for concurrent use. Queue takes one lock for as long
