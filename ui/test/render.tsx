@@ -10,10 +10,14 @@ import i18next from 'i18next'
 import { Tooltip } from 'radix-ui'
 import type { ReactElement } from 'react'
 import { startI18n, withWords } from '../src/i18n'
+import { withTrace } from '../src/i18n/trace'
 
 /** Renders with the languages, the tips and an empty cache of the app. */
 export async function show(element: ReactElement) {
-  if (!i18next.isInitialized) await withWords(startI18n('en'))
+  if (!i18next.isInitialized) {
+    await withWords(startI18n('en'))
+    await withTrace(Promise.resolve())
+  }
   const queries = new QueryClient({ defaultOptions: { queries: { retry: false } } })
   const wrap = (inner: ReactElement) => (
     <QueryClientProvider client={queries}>

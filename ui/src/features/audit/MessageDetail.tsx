@@ -77,8 +77,8 @@ function Whole({ message, stage, part, go }: WholeProps) {
       {attempt === undefined ? null : <AttemptFacts attempt={attempt} />}
       <Attempts message={message} stage={stage} />
       <Proof seqs={message.seqs} />
-      <p>
-        <Measured>{t('trace.passed')}</Measured>
+      <p className="text-sm text-t3">
+        <Measured /> {t('trace.passed')}
       </p>
     </Scroll>
   )

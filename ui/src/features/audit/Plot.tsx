@@ -67,13 +67,14 @@ function options(box: HTMLElement, { name, chart, step }: Props, language: strin
   return {
     width: box.clientWidth,
     height,
-    padding: [8, 8, 0, 0],
+    padding: [8, 20, 0, 0],
     legend: { show: false },
     cursor: { drag: { x: false, y: false }, y: false },
     scales: { y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : least] } },
     axes: [
       {
         ...axis,
+        size: 28,
         incrs: [1, 2, 3, 6, 7, 14, 30, 90].map((times) => times * seconds),
         values: (_plot, splits) => splits.map((at) => when.format(new Date(at * 1000))),
       },
@@ -91,7 +92,7 @@ function options(box: HTMLElement, { name, chart, step }: Props, language: strin
           stroke: colour(swatch?.colour ?? '--blue'),
           dash: swatch?.dash ?? [],
           width: 2,
-          points: { show: chart.at.length < 40, size: 5 },
+          points: { show: false },
         }
       }),
     ],

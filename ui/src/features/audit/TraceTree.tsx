@@ -69,7 +69,7 @@ export function TraceTree({ tree, onChoose, onScrolled }: Props) {
         if (event.ctrlKey || event.metaKey || event.altKey) return
         if (onKey(event.key)) event.preventDefault()
       }}
-      className="group min-h-0 flex-1 overflow-x-hidden overflow-y-auto"
+      className="group min-h-0 flex-1 focus-visible:-outline-offset-2 overflow-x-hidden overflow-y-auto"
     >
       <div role="presentation" className="relative" style={{ height: list.getTotalSize() }}>
         {items.map((item) => {

@@ -141,7 +141,7 @@ function Lanes({ name, lanes, selected, onSelect, onEnd }: LanesProps) {
         else return
         event.preventDefault()
       }}
-      className="min-h-0 flex-1 overflow-x-hidden overflow-y-auto"
+      className="min-h-0 flex-1 focus-visible:-outline-offset-2 overflow-x-hidden overflow-y-auto"
     >
       <div role="presentation" className="relative" style={{ height: list.getTotalSize() }}>
         {items.map((item) => {
