@@ -26,9 +26,3 @@ func Files() (fs.FS, error) {
 	}
 	return sub, nil
 }
-
-// Built says whether the binary was made with the interface in it.
-func Built() bool {
-	_, err := fs.Stat(dist, "dist/index.html")
-	return err == nil
-}

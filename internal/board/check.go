@@ -238,26 +238,6 @@ func (s *Service) CI(ctx context.Context, key string) (CI, error) {
 	return r.CI, err
 }
 
-// WaitCI waits until the gate started last has ended, and returns what Review
-// makes of it.
-func (s *Service) WaitCI(ctx context.Context, key string) (CI, error) {
-	t, err := s.Task(ctx, key)
-	if err != nil {
-		return CI{}, err
-	}
-	s.mu.Lock()
-	a := s.gates[t.ID]
-	s.mu.Unlock()
-	if a != nil {
-		select {
-		case <-a.done:
-		case <-ctx.Done():
-			return CI{}, fmt.Errorf("board: wait for gate: %w", context.Cause(ctx))
-		}
-	}
-	return s.CI(ctx, t.ID)
-}
-
 // stopGate ends a running gate of the task and waits for it.
 func (s *Service) stopGate(ctx context.Context, task string) error {
 	s.mu.Lock()

@@ -17,10 +17,9 @@ type Actor struct {
 
 // RepoPatch changes a repository; nil fields keep their value.
 type RepoPatch struct {
-	Target    *string `json:"target,omitempty"`
-	CI        *Gate   `json:"ci,omitempty"`
-	RemoveCI  bool    `json:"remove_ci,omitempty"`
-	FreshInfo bool    `json:"refresh,omitempty"` // look at the repository again
+	Target   *string `json:"target,omitempty"`
+	CI       *Gate   `json:"ci,omitempty"`
+	RemoveCI bool    `json:"remove_ci,omitempty"`
 }
 
 // TaskPatch changes a task; nil fields keep their value. Version must be the

@@ -25,14 +25,6 @@ const (
 	WarnNotPointer  = "lfs-not-pointer"   // the path is kept by git LFS, yet the content is not a pointer
 )
 
-// Warnings returns all codes, in the order of the list above.
-func Warnings() []string {
-	return []string{
-		WarnNameBidi, WarnNameHidden, WarnNameMixed, WarnNameInvalid, WarnNameTwin, WarnBidi, WarnNUL, WarnNotUTF8, WarnControl,
-		WarnAttributes, WarnSubmodules, WarnLinkOutside, WarnNotPointer,
-	}
-}
-
 // fileWarnings looks at what a file means to git itself.
 func fileWarnings(f File) []string {
 	if f.NewMode == modeNone {

@@ -128,22 +128,6 @@ func (db *DB) Read(ctx context.Context, fn func(*sql.Tx) error) (err error) {
 	return fn(tx)
 }
 
-// Backup writes a consistent copy of the database to path, which must not
-// exist, while readers and the writer go on.
-func (db *DB) Backup(ctx context.Context, path string) (err error) {
-	// A connection of its own: the read pool may not write, not even elsewhere,
-	// and the writer would be held up for as long as the copy takes.
-	c, err := sql.Open("sqlite", dsn(db.path, db.o, "deferred", false))
-	if err != nil {
-		return fmt.Errorf("sqlite: back up to %s: %w", path, err)
-	}
-	defer func() { err = errors.Join(err, c.Close()) }()
-	if _, err := c.ExecContext(ctx, `VACUUM INTO ?`, path); err != nil {
-		return fmt.Errorf("sqlite: back up to %s: %w", path, err)
-	}
-	return nil
-}
-
 // Close ends all connections and gives up the lock.
 func (db *DB) Close() error {
 	var errs []error

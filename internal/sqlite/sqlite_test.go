@@ -1,7 +1,6 @@
 package sqlite_test
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"os"
@@ -155,40 +154,6 @@ func TestWritersTakeTurnsAndReadersSeeOneState(t *testing.T) {
 	wg.Wait()
 	if n := count(t, db, `SELECT n FROM t`); n != 80 {
 		t.Fatalf("80 increments made %d", n)
-	}
-}
-
-func TestBackupIsWholeWhileWriting(t *testing.T) {
-	dir := t.TempDir()
-	db := open(t, filepath.Join(dir, "host.db"), v1)
-	defer shut(t, db)
-	if err := exec(t, db, `INSERT INTO t VALUES (1, 1)`); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for ctx.Err() == nil {
-			if err := exec(t, db, `UPDATE t SET n = n + 1`); err != nil {
-				t.Error(err)
-				return
-			}
-		}
-	})
-	copied := filepath.Join(dir, "it's a copy.db")
-	err := db.Backup(t.Context(), copied)
-	cancel()
-	wg.Wait()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Backup(t.Context(), copied); err == nil {
-		t.Error("a backup overwrote a file")
-	}
-	c := open(t, copied, v1)
-	defer shut(t, c)
-	if count(t, c, `SELECT count(*) FROM t WHERE n >= 1`) != 1 {
-		t.Fatal("the copy is not whole")
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 
 func TestDriverConformance(t *testing.T) {
 	agent := sandboxtest.BuildAgent(t)
-	d, err := docker.New(docker.Options{Images: image.Open(t.TempDir(), agent)})
+	d, err := docker.New(docker.Options{Images: image.New(image.Options{Dir: t.TempDir(), AgentBinary: agent})})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -105,7 +105,10 @@ func newBed(t testing.TB, options ...func(*image.Options)) *bed {
 		if _, err := d.Sweep(ctx, b.owner, nil); err != nil {
 			t.Error(err)
 		}
-		if _, err := d.SweepServices(ctx, b.owner); err != nil {
+		if _, err := d.sweepServices(ctx, b.owner); err != nil {
+			t.Error(err)
+		}
+		if err := d.removeNetwork(ctx, b.owner); err != nil {
 			t.Error(err)
 		}
 		if left, err := d.networksNamed(ctx, upstreamName(b.owner)); err != nil || len(left) > 0 {

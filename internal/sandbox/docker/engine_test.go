@@ -178,7 +178,7 @@ func TestSweepTouchesOnlyItsOwn(t *testing.T) {
 	if err != nil || n != 1 || strings.Join(f.removed, " ") != "mine" {
 		t.Fatalf("removed %v (%d), %v", f.removed, n, err)
 	}
-	if _, err := d.SweepServices(ctx, "o1", "gateway"); err != nil || strings.Join(f.removed, " ") != "mine gateway" {
+	if _, err := d.sweepServices(ctx, "o1", "gateway"); err != nil || strings.Join(f.removed, " ") != "mine gateway" {
 		t.Fatalf("removed %v, %v", f.removed, err)
 	}
 	if _, err := d.Sweep(ctx, "", nil); err == nil {

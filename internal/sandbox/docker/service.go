@@ -301,24 +301,8 @@ func (r *RunningService) Stop(ctx context.Context, grace time.Duration) error {
 	return nil
 }
 
-// SweepServices removes this owner's services of these names, all of them when
-// no name is given, and says how many. The network goes with the last.
-func (d *Driver) SweepServices(ctx context.Context, owner string, names ...string) (int, error) {
-	if owner == "" {
-		return 0, errors.New("docker: sweep services: no owner was given")
-	}
-	d.services.Lock()
-	defer d.services.Unlock()
-	n, err := d.sweepServices(ctx, owner, names...)
-	if err != nil {
-		return n, err
-	}
-	if err := d.removeNetwork(ctx, owner); err != nil {
-		return n, fmt.Errorf("docker: sweep services of %s: %w", owner, err)
-	}
-	return n, nil
-}
-
+// sweepServices removes this owner's services of these names, all of them when
+// no name is given, and says how many.
 func (d *Driver) sweepServices(ctx context.Context, owner string, names ...string) (int, error) {
 	return d.sweep(ctx, owner, kindService, func(labels map[string]string) bool {
 		return len(names) > 0 && !slices.Contains(names, labels[labelService])

@@ -91,11 +91,6 @@ type Root struct {
 	image v1.Image
 }
 
-// Open returns a store that keeps everything under dir.
-func Open(dir, agentBinary string) *Store {
-	return New(Options{Dir: dir, AgentBinary: agentBinary})
-}
-
 // New returns a store. It touches nothing until an image is asked for.
 func New(o Options) *Store {
 	if o.Cache == "" {

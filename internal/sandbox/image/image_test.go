@@ -25,13 +25,15 @@ func fakeAgent(t *testing.T, content string) string {
 	return p
 }
 
+func open(dir, agent string) *Store { return New(Options{Dir: dir, AgentBinary: agent}) }
+
 func TestBaseIsReproducible(t *testing.T) {
 	agent := fakeAgent(t, "agent 1")
-	a, err := Open(t.TempDir(), agent).Base(t.Context())
+	a, err := open(t.TempDir(), agent).Base(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := Open(t.TempDir(), agent).Base(t.Context())
+	b, err := open(t.TempDir(), agent).Base(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +44,7 @@ func TestBaseIsReproducible(t *testing.T) {
 	if archiveA != archiveB {
 		t.Error("same agent, different archives")
 	}
-	other, err := Open(t.TempDir(), fakeAgent(t, "agent 2")).Base(t.Context())
+	other, err := open(t.TempDir(), fakeAgent(t, "agent 2")).Base(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +54,7 @@ func TestBaseIsReproducible(t *testing.T) {
 }
 
 func TestBaseServesBothDrivers(t *testing.T) {
-	r, err := Open(t.TempDir(), fakeAgent(t, "agent")).Base(t.Context())
+	r, err := open(t.TempDir(), fakeAgent(t, "agent")).Base(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,10 +81,10 @@ func TestBaseServesBothDrivers(t *testing.T) {
 
 func TestBaseConcurrently(t *testing.T) {
 	dir, agent := t.TempDir(), fakeAgent(t, "agent")
-	shared := Open(dir, agent)
+	shared := open(dir, agent)
 	var wg sync.WaitGroup
 	for range 8 {
-		for _, s := range []*Store{shared, Open(dir, agent)} {
+		for _, s := range []*Store{shared, open(dir, agent)} {
 			wg.Go(func() {
 				r, err := s.Base(context.Background())
 				if err != nil {
@@ -104,7 +106,7 @@ func TestBaseConcurrently(t *testing.T) {
 
 func TestAgentUpgradeGivesAnotherImage(t *testing.T) {
 	agent := fakeAgent(t, "agent 1")
-	s := Open(t.TempDir(), agent)
+	s := open(t.TempDir(), agent)
 	a, err := s.Base(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -127,11 +129,11 @@ func TestAgentUpgradeGivesAnotherImage(t *testing.T) {
 }
 
 func TestMissingAgentSaysWhatToDo(t *testing.T) {
-	_, err := Open(t.TempDir(), "/nowhere/moeca-agent").Base(t.Context())
+	_, err := open(t.TempDir(), "/nowhere/moeca-agent").Base(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "make build") {
 		t.Errorf("error %v", err)
 	}
-	if _, err := Open(t.TempDir(), fakeAgent(t, "a")).Poly(t.Context(), nil); err == nil {
+	if _, err := open(t.TempDir(), fakeAgent(t, "a")).Poly(t.Context(), nil); err == nil {
 		t.Error("poly without a build directory was made")
 	}
 }
@@ -302,10 +304,10 @@ func TestPolyRefusesWhatItCannotVerify(t *testing.T) {
 }
 
 func TestForRefusesUnknownPolicies(t *testing.T) {
-	if _, err := Open(t.TempDir(), fakeAgent(t, "a")).For(t.Context(), "media", nil); err == nil {
+	if _, err := open(t.TempDir(), fakeAgent(t, "a")).For(t.Context(), "media", nil); err == nil {
 		t.Error("made an image for a policy that has none")
 	}
-	if _, err := Open(t.TempDir(), fakeAgent(t, "a")).For(t.Context(), sandbox.Base, nil); err != nil {
+	if _, err := open(t.TempDir(), fakeAgent(t, "a")).For(t.Context(), sandbox.Base, nil); err != nil {
 		t.Error(err)
 	}
 }

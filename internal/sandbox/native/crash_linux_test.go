@@ -30,7 +30,7 @@ func TestActAsHost(t *testing.T) {
 	if dir == "" {
 		t.Skip("runs only as the process that TestKilledHostLeavesNothing kills")
 	}
-	d := New(Options{Images: image.Open(filepath.Join(dir, "images"), filepath.Join(dir, "moeca-agent")), StateDir: filepath.Join(dir, "state")})
+	d := New(Options{Images: image.New(image.Options{Dir: filepath.Join(dir, "images"), AgentBinary: filepath.Join(dir, "moeca-agent")}), StateDir: filepath.Join(dir, "state")})
 	box, err := prepareIn(t.Context(), d, dir)
 	if err != nil {
 		t.Fatal(err)
@@ -115,7 +115,7 @@ func TestKilledHostLeavesNothing(t *testing.T) {
 	if err := until(func() (bool, error) { return startTime(pid) == "", nil }); err != nil {
 		t.Errorf("the sandbox outlived its host: %v", err)
 	}
-	d := New(Options{Images: image.Open(filepath.Join(dir, "images"), filepath.Join(dir, "moeca-agent")), StateDir: filepath.Join(dir, "state")})
+	d := New(Options{Images: image.New(image.Options{Dir: filepath.Join(dir, "images"), AgentBinary: filepath.Join(dir, "moeca-agent")}), StateDir: filepath.Join(dir, "state")})
 	owner := "crash-" + filepath.Base(dir)
 	if n, err := d.Sweep(t.Context(), "somebody-else", nil); n != 0 || err != nil {
 		t.Errorf("another owner swept %d, %v", n, err)

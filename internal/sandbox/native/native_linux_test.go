@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 // newDriver returns a usable driver, or ends the test.
 func newDriver(t testing.TB) *Driver {
 	t.Helper()
-	d := New(Options{Images: image.Open(sandboxtest.TempDir(t), sandboxtest.BuildAgent(t)), StateDir: sandboxtest.TempDir(t)})
+	d := New(Options{Images: image.New(image.Options{Dir: sandboxtest.TempDir(t), AgentBinary: sandboxtest.BuildAgent(t)}), StateDir: sandboxtest.TempDir(t)})
 	testreq.Need(t, "native", d.Usable(t.Context()))
 	return d
 }

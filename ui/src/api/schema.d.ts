@@ -2090,7 +2090,6 @@ export interface components {
         };
         RepoPatch: {
             ci?: components["schemas"]["Gate"];
-            refresh?: boolean;
             remove_ci?: boolean;
             target?: string;
         };
