@@ -80,25 +80,30 @@ const (
 	Embeddings Dialect = "embeddings" // no conversation: shown as a request
 )
 
-// DialectOf returns the dialect of an upstream's kind at a path. It agrees with
-// the one by which the gateway measured usage.
-func DialectOf(kind, path string) Dialect {
-	switch kind {
-	case "anthropic":
-		return Anthropic
-	case "gemini":
-		if strings.HasSuffix(path, ":embedContent") {
-			return Embeddings
+// DialectOf returns the dialect of a request by its URL. A kind of upstream infers
+// at paths of its own only, so the path tells what the definition of the upstream
+// told the gateway, also when that is long gone.
+func DialectOf(target string) Dialect {
+	path := target
+	if u, err := url.Parse(target); err == nil {
+		path = u.Path
+	}
+	path = strings.TrimSuffix(path, "/")
+	for _, at := range []struct {
+		end     string
+		dialect Dialect
+	}{
+		{"/messages", Anthropic},
+		{"/chat/completions", Chat},
+		{"/responses", Responses},
+		{":generateContent", Gemini},
+		{":streamGenerateContent", Gemini},
+		{":embedContent", Embeddings},
+		{"/embeddings", Embeddings},
+	} {
+		if strings.HasSuffix(path, at.end) {
+			return at.dialect
 		}
-		return Gemini
-	case "openai":
-		switch {
-		case strings.HasSuffix(path, "/responses"):
-			return Responses
-		case strings.HasSuffix(path, "/embeddings"):
-			return Embeddings
-		}
-		return Chat
 	}
 	return Other
 }
@@ -107,23 +112,9 @@ func DialectOf(kind, path string) Dialect {
 // other endpoints too (lists of models, counting of tokens, files); these are
 // requests like any other.
 func (x *Exchange) conversation() bool {
-	path := x.Target
-	if u, err := url.Parse(x.Target); err == nil {
-		path = u.Path
-	}
-	path = strings.TrimSuffix(path, "/")
-	if x.Method != "POST" {
+	switch x.Dialect {
+	case Other, Embeddings:
 		return false
 	}
-	switch x.Dialect {
-	case Anthropic:
-		return strings.HasSuffix(path, "/messages")
-	case Chat:
-		return strings.HasSuffix(path, "/chat/completions")
-	case Responses:
-		return strings.HasSuffix(path, "/responses")
-	case Gemini:
-		return strings.HasSuffix(path, ":generateContent") || strings.HasSuffix(path, ":streamGenerateContent")
-	}
-	return false
+	return x.Method == "POST" && DialectOf(x.Target) == x.Dialect
 }

@@ -127,25 +127,14 @@ func TestExchangesHaveTheirContents(t *testing.T) {
 	}
 }
 
-func TestDialectsAreReadOffThePath(t *testing.T) {
-	for target, want := range map[string]string{
-		"https://api.anthropic.com/v1/messages":                                  "anthropic",
-		"https://api.anthropic.com/v1/messages/count_tokens":                     "",
-		"https://api.openai.com/v1/chat/completions":                             "chat",
-		"https://api.openai.com/v1/responses":                                    "responses",
-		"https://api.openai.com/v1/embeddings":                                   "embeddings",
-		"https://g.example/v1beta/models/gemini-x:generateContent":               "gemini",
-		"https://g.example/v1beta/models/gemini-x:streamGenerateContent?alt=sse": "gemini",
-		"https://g.example/v1beta/models/e:embedContent":                         "embeddings",
-		"https://api.github.com/repos/a/b/pulls":                                 "",
-		"":                                                                       "",
-		"::":                                                                     "",
-	} {
-		if got := dialectOf(audit.Record{Target: target}); string(got) != want {
-			t.Errorf("%s is %q, want %q", target, got, want)
+func TestOnlyModelCallsHaveADialect(t *testing.T) {
+	for class, want := range map[string]string{"inference": "anthropic", "count": "", "read": "", "write": "", "unknown": ""} {
+		r := audit.Record{Target: "https://tracker.example/messages", Attrs: []audit.Attr{{Key: "class", Value: class}}}
+		if got := dialectOf(r); string(got) != want {
+			t.Errorf("%s is %q, want %q", class, got, want)
 		}
 	}
-	if got := dialectOf(audit.Record{Target: "https://tracker.example/messages", Attrs: []audit.Attr{{Key: "class", Value: "write"}}}); got != "" {
-		t.Errorf("a write is %q", got)
+	if got := dialectOf(audit.Record{Target: "https://m.example/v1/messages"}); got != "anthropic" {
+		t.Errorf("a refusal before its class was known is %q", got)
 	}
 }

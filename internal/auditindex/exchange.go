@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
-	"strings"
 
 	"moeca/internal/a2a"
 	"moeca/internal/audit"
@@ -120,32 +118,10 @@ func ExchangeOf(first, outcome audit.Record) a2a.Exchange {
 	return e
 }
 
-// dialectOf reads the dialect off the path, as a log outlives the definitions of
-// its upstreams. Rows that are no model call have none.
+// dialectOf is the dialect of a row that is a model call.
 func dialectOf(r audit.Record) a2a.Dialect {
 	if class, ok := r.Attr("class"); ok && class != "inference" {
 		return a2a.Other
 	}
-	path := r.Target
-	if u, err := url.Parse(r.Target); err == nil {
-		path = u.Path
-	}
-	path = strings.TrimSuffix(path, "/")
-	for _, d := range []struct {
-		end     string
-		dialect a2a.Dialect
-	}{
-		{"/messages", a2a.Anthropic},
-		{"/chat/completions", a2a.Chat},
-		{"/responses", a2a.Responses},
-		{":generateContent", a2a.Gemini},
-		{":streamGenerateContent", a2a.Gemini},
-		{":embedContent", a2a.Embeddings},
-		{"/embeddings", a2a.Embeddings},
-	} {
-		if strings.HasSuffix(path, d.end) {
-			return d.dialect
-		}
-	}
-	return a2a.Other
+	return a2a.DialectOf(r.Target)
 }
