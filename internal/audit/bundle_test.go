@@ -218,6 +218,7 @@ func pack(t testing.TB, list []bundleEntry) []byte {
 // TestEveryByteOfABundleCounts turns bits of every entry, takes each out, doubles
 // and swaps them: the bundle is broken, and the row is named.
 func TestEveryByteOfABundleCounts(t *testing.T) {
+	t.Parallel()
 	dir := runsLog(t, 3)
 	whole, _ := mustBundle(t, dir, BundleQuery{Run: "run-0"})
 	list := entriesOf(t, whole)
@@ -271,6 +272,7 @@ func TestEveryByteOfABundleCounts(t *testing.T) {
 // TestEveryCutOfABundleIsFound cuts the file at every byte and turns every byte:
 // what is not found is padding and changes nothing that is read.
 func TestEveryCutOfABundleIsFound(t *testing.T) {
+	t.Parallel()
 	whole, _ := mustBundle(t, runsLog(t, 1), BundleQuery{Run: "run-0"})
 	want := readBundle(t, whole)
 	list := entriesOf(t, whole)

@@ -50,6 +50,7 @@ func workload(fs FS, dir string) (acked map[int64]Hash, l *Log, err error) {
 // error the program survives and as a power cut, then loses what was not synced
 // in four ways, and opens what is left.
 func TestNoRowIsAcknowledgedAndLost(t *testing.T) {
+	t.Parallel()
 	clean := newFaultFS(t)
 	if _, _, err := workload(clean, filepath.Join(clean.root, "audit")); err != nil {
 		t.Fatal(err)

@@ -209,6 +209,7 @@ func TestEraseWhileVerifying(t *testing.T) {
 // power cut. Once its row is durable the contents go, at the latest when the log
 // is opened; before, nothing was touched.
 func TestEraseConverges(t *testing.T) {
+	t.Parallel()
 	for _, dead := range []bool{false, true} {
 		for step := 1; ; step++ {
 			fs := newFaultFS(t)

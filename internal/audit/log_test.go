@@ -305,6 +305,7 @@ func writeUntilKilled(dir string) {
 }
 
 func TestKilledWriterLosesNothing(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for round := range 30 {
 		acked := killedWriter(t, dir, 5+round*3)

@@ -162,6 +162,7 @@ func TestKeyIsTheGatewaysAlone(t *testing.T) {
 // TestTroubleOfTheNotaryIsNotTheLogs makes each of its steps fail, as an error
 // and as a power cut. Rows are kept, and the next start makes good what is not.
 func TestTroubleOfTheNotaryIsNotTheLogs(t *testing.T) {
+	t.Parallel()
 	for _, dead := range []bool{false, true} {
 		for step := 1; ; step++ {
 			fs := newFaultFS(t)

@@ -61,6 +61,7 @@ func layOut(t *testing.T, f logFiles) string {
 }
 
 func TestOpenCutsATornTail(t *testing.T) {
+	t.Parallel()
 	files := crashedLog(t, 2, Options{})
 	head, frames := splitFrames(files[seg1])
 	whole := joinFrames(head, frames[:len(frames)-1]...)
@@ -137,6 +138,7 @@ func TestASecondTornTailKeepsTheFirst(t *testing.T) {
 // TestOpenRefusesDamageNoCrashExplains turns bytes of rows that were synced
 // before the last batch was begun.
 func TestOpenRefusesDamageNoCrashExplains(t *testing.T) {
+	t.Parallel()
 	files := crashedLog(t, 2, Options{SegmentBytes: 600})
 	if len(files) < 3 {
 		t.Fatalf("%d files", len(files))
@@ -242,6 +244,7 @@ func TestOpenAfterACrashBetweenFileAndHeader(t *testing.T) {
 
 // TestRecoveryCanBeInterrupted makes each step of a recovery fail as a power cut.
 func TestRecoveryCanBeInterrupted(t *testing.T) {
+	t.Parallel()
 	files := crashedLog(t, 2, Options{})
 	files[seg1] = files[seg1][:len(files[seg1])-5]
 	files[seg2] = []byte("moeca")

@@ -201,6 +201,7 @@ func TestVerifyIntact(t *testing.T) {
 // TestEveryBitFlipIsFound turns every bit of a small log, one at a time, with
 // nothing but the log itself to compare with.
 func TestEveryBitFlipIsFound(t *testing.T) {
+	t.Parallel()
 	files, _ := smallLog(t, 3, Options{SegmentBytes: 600})
 	dir := filepath.Join(t.TempDir(), "l")
 	files.write(t, dir)
@@ -234,6 +235,7 @@ func TestEveryBitFlipIsFound(t *testing.T) {
 }
 
 func TestEveryTruncationIsFound(t *testing.T) {
+	t.Parallel()
 	files, head := smallLog(t, 4, Options{SegmentBytes: 600})
 	dir := filepath.Join(t.TempDir(), "l")
 	files.write(t, dir)
