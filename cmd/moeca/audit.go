@@ -1,18 +1,13 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
-	"path/filepath"
 	"strconv"
 	"time"
 
 	"moeca/internal/auditindex"
-	"moeca/internal/board"
 	"moeca/internal/hostapi"
-	"moeca/internal/stack"
 )
 
 type auditCmd struct {
@@ -22,14 +17,15 @@ type auditCmd struct {
 	Metrics    auditMetrics    `cmd:"" help:"Sum calls up by run, stage, agent, model, upstream, task, day or hour."`
 	Diff       auditDiff       `cmd:"" help:"Compare two runs."`
 	Tail       auditTail       `cmd:"" help:"Print the last rows, and go on with new ones."`
-	Export     auditExport     `cmd:"" help:"Write the log as JSON lines, or as OpenTelemetry traces."`
+	Export     auditExport     `cmd:"" help:"Write the log as JSON lines, as OpenTelemetry traces, or as tiles for other verifiers."`
 	Reindex    auditReindex    `cmd:"" help:"Delete the index and make it again from the log; the log is only read."`
 	Bundle     auditBundle     `cmd:"" help:"Write the rows of a run with their proofs, as one file that moeca-verify checks."`
 	Checkpoint auditCheckpoint `cmd:"" help:"Print the last signed checkpoint, to keep it elsewhere."`
 	Erase      auditErase      `cmd:"" help:"Destroy captured contents; needs a terminal and a typed confirmation. Rows stay."`
 	Retention  auditRetention  `cmd:"" help:"Show or set how long captured contents are kept; rows are kept for ever."`
 	Restart    auditRestart    `cmd:"" help:"Keep a broken log whole and begin another one; needs a terminal and a typed confirmation."`
-	Verify     auditVerify     `cmd:"" help:"Verify the whole log; reads the files, blocks nothing."`
+	Verify     auditVerify     `cmd:"" help:"Verify the whole log, and compare it with what every witness holds; reads the files, blocks nothing."`
+	Witness    auditWitness    `cmd:"" help:"Who keeps checkpoints of the log elsewhere, so that a log that is cut or written anew shows."`
 }
 
 type auditLog struct {
@@ -97,11 +93,12 @@ func (a *auditLog) rows(e *env, api *auditAPI, q url.Values) ([]hostapi.AuditRow
 	return rows, nil
 }
 
-// auditProblem says on standard error what is wrong with the log.
+// auditProblem says on standard error what is wrong with the log, once.
 func (e *env) auditProblem(problem string) {
-	if problem != "" {
+	if problem != "" && problem != e.problem {
 		fmt.Fprintln(e.stderr, "moeca:", plain(problem))
 	}
+	e.problem = problem
 }
 
 // printList prints items as one document, or line by line.
@@ -166,45 +163,4 @@ func callText(c auditindex.Call) string {
 
 func micros(us int64) string {
 	return (time.Duration(us) * time.Microsecond).Round(time.Millisecond).String()
-}
-
-type auditVerify struct{}
-
-// verifyView is what `audit verify --json` prints.
-type verifyView struct {
-	OK          bool   `json:"ok"`
-	Records     int64  `json:"records"`
-	Head        string `json:"head"`
-	FirstBroken int64  `json:"first_broken,omitempty"`
-	Problem     string `json:"problem,omitempty"`
-	Open        int    `json:"open_intents"`
-}
-
-// Run verifies the log of the data directory. It reads the log's files itself,
-// so that it works whether or not a host runs on it.
-func (auditVerify) Run(e *env) error {
-	report, err := stack.ReadAudit(e.cli.Data).Verify(e.ctx)
-	if errors.Is(err, fs.ErrNotExist) || board.KindOf(err) == board.NotFound {
-		return fail(exitMissing, "audit_none", "run a task first, or name the directory with --data",
-			"there is no log in %s", filepath.Join(e.cli.Data, "audit"))
-	}
-	if err != nil {
-		return err
-	}
-	v := verifyView{
-		OK: report.OK, Records: report.Records, Head: fmt.Sprintf("%x", report.Head[:]),
-		FirstBroken: report.FirstBroken, Problem: report.Problem, Open: len(report.OpenIntents),
-	}
-	switch {
-	case e.cli.JSON:
-		err = e.print(v)
-	case v.OK:
-		fmt.Fprintf(e.stdout, "intact: %d rows, head %s\n", v.Records, v.Head)
-	default:
-		fmt.Fprintf(e.stdout, "BROKEN at row %d: %s\n", v.FirstBroken, v.Problem)
-	}
-	if err == nil && !v.OK {
-		return notGood()
-	}
-	return err
 }

@@ -49,10 +49,14 @@ func (s *Server) registerAudit() {
 	huma.Register(s.api, op(ScopeRead, "verify-audit", http.MethodPost, "/api/audit/verify", "Verify the whole log; blocks nothing"),
 		func(ctx context.Context, _ *struct{}) (*body[VerifyReport], error) {
 			r, err := log.Verify(ctx)
+			if err != nil {
+				return nil, s.problemOf(err)
+			}
+			found, err := s.deps.Witnesses.Check(ctx)
 			return answer(s, VerifyReport{
 				OK: r.OK, Records: r.Records, Head: hex.EncodeToString(r.Head[:]),
 				FirstBroken: r.FirstBroken, Problem: r.Problem, Open: len(r.OpenIntents),
-			}, err)
+			}.With(found), err)
 		})
 	s.registerAuditIndex()
 	s.registerAuditEvidence()

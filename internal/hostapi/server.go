@@ -43,6 +43,7 @@ type Deps struct {
 	Budgets   Budgets
 	Policies  Policies
 	Asks      Asks
+	Witnesses Witnesses
 	Retention Retention
 	Sessions  Sessions
 	Status    func(context.Context) Status
@@ -105,6 +106,7 @@ func New(deps Deps) *Server {
 	s.registerBudgets()
 	s.registerPolicies()
 	s.registerAsks()
+	s.registerWitnesses()
 	s.registerSessions()
 	s.registerEvents()
 	s.mux.HandleFunc("/api/", func(w http.ResponseWriter, _ *http.Request) {

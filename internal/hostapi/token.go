@@ -23,13 +23,14 @@ const (
 	ScopeMerge    Scope = "merge"           // land an approved result
 	ScopeSecret   Scope = "provider-secret" // set or clear keys, add providers
 	ScopeErase    Scope = "erase"           // destroy what the log captured
+	ScopeWitness  Scope = "witness"         // say who keeps checkpoints of the log
 	ScopeLaunch   Scope = "launch"          // make a launch token for a browser
 	publicRequest Scope = ""
 )
 
 // PersonScopes is everything a person may do.
 func PersonScopes() []Scope {
-	return []Scope{ScopeRead, ScopeWork, ScopeRepos, ScopeApprove, ScopeMerge, ScopeSecret, ScopeErase, ScopeLaunch}
+	return []Scope{ScopeRead, ScopeWork, ScopeRepos, ScopeApprove, ScopeMerge, ScopeSecret, ScopeErase, ScopeWitness, ScopeLaunch}
 }
 
 // ProgramScopes is what a program's token may do.

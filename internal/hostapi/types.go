@@ -14,6 +14,7 @@ type Status struct {
 	DriverNote string        `json:"driver_note"` // what is not enforced or missing, in words
 	Isolation  string        `json:"isolation"`   // "not proven": the probes have not run here
 	Gateway    GatewayStatus `json:"gateway"`
+	Witness    WitnessStatus `json:"witness"`
 	Demo       bool          `json:"demo"` // a demo data directory
 	Data       string        `json:"data"` // data directory
 	Scopes     []string      `json:"scopes,omitempty"`
@@ -149,6 +150,8 @@ type VerifyReport struct {
 	FirstBroken int64  `json:"first_broken,omitempty"`
 	Problem     string `json:"problem,omitempty"`
 	Open        int    `json:"open_intents"` // requests without an outcome yet
+
+	Witnesses []WitnessFinding `json:"witnesses"` // OK is false where one found something
 }
 
 // Change is one event of the stream. It names what changed; the client reads

@@ -26,7 +26,21 @@ func (v *AuditView) Bundle(ctx context.Context, w io.Writer, q hostapi.AuditBund
 	if (q.Run == "") == (q.Task == "") {
 		return &board.Error{Kind: board.Invalid, Code: "audit_bundle", Message: "a bundle is of a run or of a task", Next: "name one of them"}
 	}
-	_, err := audit.WriteBundle(ctx, v.dir, w, audit.BundleQuery{Run: q.Run, Task: q.Task, Withhold: q.Withhold})
+	_, vkey, err := audit.ReadCheckpoint(v.dir)
+	if err != nil {
+		return evidenceError(err)
+	}
+	against, err := v.cosigned(vkey, func(r audit.Record) bool {
+		if q.Task != "" {
+			return r.Attribution.Task == q.Task
+		}
+		decided := r.Kind == audit.KindApproval || r.Kind == audit.KindMerge || r.Kind == audit.KindCI // perhaps about its task
+		return decided || r.Attribution.Run == q.Run
+	})
+	if err != nil {
+		return evidenceError(err)
+	}
+	_, err = audit.WriteBundle(ctx, v.dir, w, audit.BundleQuery{Run: q.Run, Task: q.Task, Withhold: q.Withhold, Checkpoint: against})
 	return evidenceError(err)
 }
 

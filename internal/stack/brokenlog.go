@@ -48,7 +48,14 @@ func (s *Stack) restartLog(ctx context.Context, q hostapi.LogRestart) (hostapi.L
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*startLimit)
 	defer cancel()
 	k := keepLog(s.data.Path, kept)
-	if err := s.gateway.between(ctx, func() error { return s.audit.setAside(k) }); err != nil {
+	undo, err := s.witness.End()
+	if err == nil {
+		err = s.gateway.between(ctx, func() error { return s.audit.setAside(k) })
+	}
+	if err != nil {
+		if undo != nil {
+			err = errors.Join(err, undo())
+		}
 		return hostapi.LogRestarted{}, &board.Error{
 			Kind: board.Unavailable, Code: "audit_restart", Message: "the broken log could not be set aside: " + err.Error(),
 			Next: "remove the cause and decide again; the log is as it was",

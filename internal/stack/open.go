@@ -20,6 +20,7 @@ import (
 	"moeca/internal/sandbox"
 	"moeca/internal/secret"
 	"moeca/internal/sqlite"
+	"moeca/internal/witness"
 )
 
 // Options say what a stack is made of. Nothing is read from the environment.
@@ -58,6 +59,7 @@ type Stack struct {
 	sessions  *sessions
 	providers *Providers
 	audit     *AuditView
+	witness   *witness.Keeper
 	lastRow   time.Time // of the log as the last process left it
 	retention *retention
 	db        *sqlite.DB
@@ -89,7 +91,7 @@ func Open(ctx context.Context, o Options) (_ *Stack, err error) {
 		}
 	}()
 	for _, step := range []func(context.Context) error{
-		s.openData, s.openDrivers, s.openRuntime, s.startScripted, s.startGateway, s.openBoard, s.followAudit, s.eraseOld, s.serve,
+		s.openData, s.openDrivers, s.openRuntime, s.startScripted, s.startGateway, s.openWitness, s.openBoard, s.tellWitnesses, s.followAudit, s.eraseOld, s.serve,
 	} {
 		if err := step(ctx); err != nil {
 			return nil, err
@@ -186,7 +188,7 @@ func (s *Stack) openBoard(ctx context.Context) error {
 	s.board, err = board.New(board.Deps{
 		DB: db, Bus: s.bus, Repos: board.NewRepositories(board.GitOptions{Data: s.data.Path, Owner: own, Identity: who}),
 		Driver: sandbox.LimitDisk(s.driver, sandbox.DefaultDiskLimit), Others: s.drivers.others(ctx, s.driver), Gateway: s.sessions, Sockets: s.runtime,
-		Providers: s.gateway.Admin, Ledger: s.gateway.Append, Log: s.audit, Signer: signer,
+		Providers: s.gateway.Admin, Ledger: ledger{s}, Log: s.audit, Signer: signer, Trust: s.trust,
 		Data: s.data.Path, Owner: s.data.ID, UID: s.id.SandboxUID, GID: s.id.SandboxGID,
 		Identity: who, Logger: s.log,
 	})

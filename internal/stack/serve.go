@@ -36,8 +36,8 @@ func (s *Stack) serve(context.Context) error {
 	api := hostapi.New(hostapi.Deps{
 		Board: s.board, Bus: s.bus, Audit: s.audit, Providers: s.providers, Budgets: budgets{s.gateway.Admin, s.providers},
 		Policies: policies{s.gateway.Admin}, Asks: asks{s.gateway.Admin},
-		Sessions:   programs{sessions: s.sessions, providers: s.providers, address: s.gateway.Address},
-		RestartLog: s.restartLog, Retention: s.retention,
+		Sessions:  programs{sessions: s.sessions, providers: s.providers, address: s.gateway.Address},
+		Witnesses: witnesses{s}, RestartLog: s.restartLog, Retention: s.retention,
 		Status: s.Status, Doctor: func(ctx context.Context) hostapi.Doctor { return s.doctor(ctx) },
 		Demo: s.beginDemo, Record: s.record, Tokens: s.tokens, UI: s.opts.UI, Logger: s.log, Version: s.opts.Version, Now: time.Now,
 	})
@@ -156,9 +156,10 @@ func (s *Stack) Status(ctx context.Context) hostapi.Status {
 	}
 	if b := health.Broken; b != nil {
 		st.Gateway.Broken = &hostapi.LogBroken{Row: b.Row, File: b.File, Offset: b.Offset, Cause: b.Cause, Rows: b.Rows}
-	} else if gone := s.audit.missing(); gone != "" {
-		st.Gateway.OK, st.Gateway.Cause = false, gone
+	} else if err := s.trust(ctx); err != nil {
+		st.Gateway.OK, st.Gateway.Cause = false, err.Error()
 	}
+	st.Witness = s.witnessStatus()
 	st.Gateway.Follows = s.audit.follows()
 	s.heard(health)
 	return st

@@ -101,7 +101,7 @@ func (s *Stack) startGateway(ctx context.Context) error {
 // After a restart, living sessions are minted again at their sockets.
 func (s *Stack) gatewayBooted(ctx context.Context, g *Gateway, again bool) error {
 	if s.sessions == nil {
-		s.sessions = &sessions{admin: g.Admin, log: s.audit, now: time.Now, say: s.log, live: map[string]*liveSession{}}
+		s.sessions = &sessions{admin: g.Admin, log: s.audit, trust: s.trust, now: time.Now, say: s.log, live: map[string]*liveSession{}}
 	}
 	if broken := g.Broken(); broken != nil { // it takes nothing until a person has decided
 		s.log.Error("the log is broken: nothing is forwarded until a person has decided, see `moeca audit restart --help`", "row", broken.Row, "file", broken.File, "cause", broken.Cause)

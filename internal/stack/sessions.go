@@ -27,6 +27,7 @@ import (
 type sessions struct {
 	admin *gatewayapi.Client
 	log   *AuditView
+	trust func(context.Context) error // nil: always
 	now   func() time.Time
 	say   *slog.Logger
 
@@ -47,6 +48,11 @@ type liveSession struct {
 func (s *sessions) Mint(ctx context.Context, r gatewayapi.MintRequest) (gatewayapi.MintResponse, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.trust != nil {
+		if err := s.trust(ctx); err != nil {
+			return gatewayapi.MintResponse{}, fmt.Errorf("no session begins: %w", err)
+		}
+	}
 	from, err := s.log.Refresh()
 	if err != nil {
 		return gatewayapi.MintResponse{}, fmt.Errorf("look at the log before a session begins: %w", err)

@@ -8,6 +8,7 @@
 //	host.db        board, runs, events
 //	audit/         log segments, written only by the gateway
 //	audit.head     furthest head of the log this host has seen
+//	witness.json   who else saw it, and what each saw last (package witness)
 //	audit.swept    up to when contents were erased by the retention
 //	audit-broken-… a log that was broken, kept whole by a person (brokenlog.go);
 //	               audit-next is the one that follows, on its way to audit/

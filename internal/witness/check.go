@@ -207,6 +207,26 @@ func Look(ctx context.Context, data, dir string, open func(context.Context, Repo
 	return out, nil
 }
 
+// Cosigned is the furthest checkpoint that a witness has cosigned, as the data
+// directory knows it.
+func Cosigned(data string) (best audit.Checkpoint, ok bool) {
+	k, err := load(data)
+	if err != nil {
+		return best, false
+	}
+	for _, v := range k.views() {
+		c, kept := v.State.checkpoint()
+		key, err := audit.ParseWitnessKey(v.Setting.Key)
+		if !kept || err != nil || v.Setting.Kind != KindURL || c.Size <= best.Size {
+			continue
+		}
+		if _, err := key.Cosigned(c); err == nil {
+			best, ok = c, true
+		}
+	}
+	return best, ok
+}
+
 // look is what one witness says now.
 func (l log) look(ctx context.Context, v View, open func(context.Context, Repo) (History, error)) Finding {
 	f := Finding{ID: v.ID, Kind: v.Setting.Kind, Name: v.State.Name}

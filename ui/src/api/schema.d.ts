@@ -345,6 +345,25 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/audit/witnesses": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who keeps checkpoints of the log, and when each saw it last */
+        get: operations["list-witnesses"];
+        /** Add a witness, or switch a repository on or off */
+        put: operations["put-witness"];
+        post?: never;
+        /** Forget a witness; of the host itself: take the log as it is now */
+        delete: operations["delete-witness"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/audit/{seq}": {
         parameters: {
             query?: never;
@@ -2231,6 +2250,7 @@ export interface components {
             isolation: string;
             scopes?: string[] | null;
             version: string;
+            witness: components["schemas"]["WitnessStatus"];
         };
         Task: {
             /** Format: int64 */
@@ -2300,6 +2320,65 @@ export interface components {
             problem?: string;
             /** Format: int64 */
             records: number;
+            witnesses: components["schemas"]["WitnessFinding"][] | null;
+        };
+        Witness: {
+            /** Format: date-time */
+            at?: string;
+            diverged?: boolean;
+            id: string;
+            key?: string;
+            /** @enum {string} */
+            kind: "host" | "file" | "repo" | "url";
+            local?: boolean;
+            name: string;
+            note?: string;
+            off?: boolean;
+            problem?: string;
+            /** Format: int64 */
+            rows: number;
+        };
+        WitnessFinding: {
+            /** Format: date-time */
+            at?: string;
+            /** Format: int64 */
+            compared: number;
+            cosigner?: string;
+            found: boolean;
+            id: string;
+            kind: string;
+            name: string;
+            note?: string;
+            ok: boolean;
+            problem?: string;
+            /** Format: int64 */
+            rows: number;
+        };
+        WitnessInput: {
+            /** @description verifier key of its cosignatures */
+            key?: string;
+            /** @enum {string} */
+            kind: "file" | "repo" | "url";
+            /** @description http to a literal loopback or private address: a witness of one's own */
+            local?: boolean;
+            off?: boolean;
+            /** @description of a file, whole */
+            path?: string;
+            /** @description id or name */
+            repo?: string;
+            url?: string;
+        };
+        WitnessList: {
+            items: components["schemas"]["Witness"][] | null;
+        };
+        WitnessStatus: {
+            /** Format: date-time */
+            at?: string;
+            kind?: string;
+            name?: string;
+            /** Format: int64 */
+            rows: number;
+            stale: boolean;
         };
     };
     responses: never;
@@ -3089,6 +3168,97 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["VerifyReport"];
                 };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-witnesses": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WitnessList"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "put-witness": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WitnessInput"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Witness"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "delete-witness": {
+        parameters: {
+            query: {
+                id: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Error */
             default: {

@@ -171,6 +171,7 @@ function statusOf(state: State): Wire['Status'] {
     driver_note: 'disk quota is polled',
     isolation: 'not proven',
     gateway: { ok: true, records: state.audit.length, head: state.audit.at(-1)?.hash ?? '' },
+    witness: { rows: 0, stale: false },
     demo: false,
     data: '/data',
   }
@@ -365,6 +366,7 @@ function verify(state: State): Wire['VerifyReport'] {
     records: state.audit.length,
     head: state.audit.at(-1)?.hash ?? '',
     open_intents: 0,
+    witnesses: [],
   }
 }
 
