@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { api, unwrap } from './client'
 
 export const statusKey = ['status'] as const
@@ -14,7 +14,13 @@ export type HostStatus = {
   head: string
   demo: boolean
   data: string
+  /** Where the log is broken: a person decides. */
+  broken: BrokenLog | undefined
+  /** When the log began in the place of a broken one. */
+  restarted: Date | undefined
 }
+
+export type BrokenLog = { row: number; file: string; offset: number; cause: string; rows: number }
 
 export function useStatus() {
   return useQuery({
@@ -32,10 +38,24 @@ export function useStatus() {
         head: wire.gateway.head,
         demo: wire.demo,
         data: wire.data,
+        broken: wire.gateway.broken,
+        restarted:
+          wire.gateway.follows === undefined ? undefined : new Date(wire.gateway.follows.at),
       }
     },
     // The log grows without events of the board: look at its head as well.
     refetchInterval: 5000,
+  })
+}
+
+/** Keeps the broken log and begins another one; answers where it is kept. */
+export function useRestartLog() {
+  const queries = useQueryClient()
+  return useMutation({
+    mutationFn: async ({ row, file }: BrokenLog) =>
+      (await unwrap(api.POST('/api/audit/restart', { body: { row, file } }))).kept,
+    // Every row that was read is one of another log now.
+    onSuccess: () => queries.invalidateQueries(),
   })
 }
 

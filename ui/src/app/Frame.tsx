@@ -7,6 +7,7 @@ import { Toasts } from '@/components/Toasts'
 import type { RepoId } from '@/domain/model'
 import { Rail } from '@/features/repos/Rail'
 import { useWindow } from '@/store/window'
+import { BrokenLog } from './BrokenLog'
 import { Dialogs } from './Dialogs'
 import { Offline } from './Offline'
 import { StatusStrip } from './StatusStrip'
@@ -38,6 +39,7 @@ export function Frame() {
       </button>
       <TopBar />
       <Offline />
+      <BrokenLog />
       <div className="flex min-h-0 flex-1">
         {wide ? null : (
           <Rail

@@ -97,6 +97,9 @@ function Log({ status }: { status: HostStatus }) {
     <Link to="/audit" className="flex items-center gap-2 hover:text-t1">
       {t('strip.head')} <Oid oid={status.head} />
       {t('strip.records', { count: status.records, n: count(status.records, i18n.language) })}
+      {status.restarted === undefined ? null : (
+        <span>{t('strip.restarted', { time: full(status.restarted, i18n.language) })}</span>
+      )}
       <span
         className={cn('flex items-center gap-1', report?.ok && 'text-green', bad && 'text-red')}
       >

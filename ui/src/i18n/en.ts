@@ -78,6 +78,14 @@ export const en = {
     unverified: 'not verified in this window',
     verifyOk: 'verified',
     verifyBroken: 'log broken',
+    restarted: 'restarted on {{time}}',
+  },
+  broken: {
+    title: 'The log is broken at row {{row}}.',
+    what: 'The {{rows}} rows before it are intact and can be read. Nothing is forwarded until you decide.',
+    restart: 'Keep it and begin a new log',
+    sure: 'The broken log is kept whole and never written again. Budgets go on as they were.',
+    done: 'A new log has begun. The broken one is kept in {{kept}}',
   },
   rail: {
     repositories: 'Repositories',

@@ -78,6 +78,14 @@ export const ja: Messages = {
     unverified: 'このウィンドウでは未検証',
     verifyOk: '検証済み',
     verifyBroken: 'ログが壊れています',
+    restarted: '{{time}} に再開',
+  },
+  broken: {
+    title: 'ログが {{row}} 行目で壊れています。',
+    what: 'それより前の {{rows}} 行は無傷で、読むことができます。あなたが決めるまで何も転送されません。',
+    restart: '保管して新しいログを始める',
+    sure: '壊れたログはそのまま保管され、二度と書き込まれません。予算は引き継がれます。',
+    done: '新しいログを始めました。壊れたログの保管先：{{kept}}',
   },
   rail: {
     repositories: 'リポジトリ',

@@ -77,6 +77,14 @@ export const zh: Messages = {
     unverified: '此窗口尚未验证',
     verifyOk: '已验证',
     verifyBroken: '日志损坏',
+    restarted: '于 {{time}} 重新开始',
+  },
+  broken: {
+    title: '日志在第 {{row}} 行损坏。',
+    what: '之前的 {{rows}} 行完好，可以读取。在你决定之前不会转发任何内容。',
+    restart: '保留并开始新日志',
+    sure: '损坏的日志会原样保留，不再写入。预算照旧延续。',
+    done: '新日志已开始。损坏的日志保存在 {{kept}}',
   },
   rail: {
     repositories: '仓库',
