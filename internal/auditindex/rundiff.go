@@ -82,7 +82,8 @@ const (
 // rules are the figures of a comparison in their order. What only describes a
 // run (calls, round trips, stages) has no better or worse: fewer calls may be
 // less work done. Parts of tokens, and refusals, which may be a policy at work,
-// are judged but do not decide.
+// are judged but do not decide: but a run that was refused more than the other
+// did less for less, and has not improved.
 var rules = []rule{
 	{"tokens", "tokens", func(r RunSummary) int64 { return r.Tokens() }, 5, 0, decides},
 	{"cost", "nano_usd", func(r RunSummary) int64 { return r.CostNano }, 5, 0, decides},
@@ -113,6 +114,9 @@ func Compare(a, b RunSummary) RunDiff {
 			d.Verdict = d.Verdict.and(f.Verdict)
 		}
 		d.Figures = append(d.Figures, f)
+	}
+	if d.Verdict == Improved && b.Refused > a.Refused || d.Verdict == Regressed && b.Refused < a.Refused {
+		d.Verdict = Mixed
 	}
 	return d
 }
