@@ -6,7 +6,8 @@
 //	moeca-verify BUNDLE [--head HEAD] [--vkey KEY] [--json]
 //
 // A HEAD is a checkpoint of the log, or what an earlier run printed as "head",
-// itself or in a file. Whoever keeps it elsewhere learns of every later change
+// itself or in a file, or the list of checkpoints that a witness has written: then
+// the log must continue each of them. Whoever keeps it elsewhere learns of every later change
 // to the rows up to it, including a log that was cut or written anew with its
 // key; with --since only rows behind it are read. A bundle holds its contents
 // and is compared with a checkpoint of the same number of rows only: let it be
@@ -26,6 +27,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"time"
 
 	"moeca/internal/audit"
 )
@@ -48,6 +50,7 @@ type config struct {
 	vkey    string
 	json    bool
 	options audit.VerifyOptions
+	seen    []audit.Sighting // further checkpoints of a list
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
@@ -84,10 +87,39 @@ func (c config) verify(ctx context.Context, stdout io.Writer) (ok bool, err erro
 	if _, vkey, err := audit.ReadCheckpoint(c.path); rep.OK && c.vkey != "" && (err != nil || vkey != c.vkey) {
 		rep.OK, rep.FirstBroken, rep.Problem = false, rep.Records+1, "the checkpoint is not signed with the key you know"
 	}
+	if rep.OK {
+		if err := c.compare(ctx, &rep); err != nil {
+			return false, err
+		}
+	}
 	if c.json {
 		return rep.OK, showJSON(stdout, rep)
 	}
 	return rep.OK, showText(stdout, rep, c.options.Bodies)
+}
+
+// compare holds the rest of a list against a log whose rows were verified.
+func (c config) compare(ctx context.Context, rep *audit.Report) error {
+	if len(c.seen) == 0 {
+		return nil
+	}
+	now, _, err := audit.ReadCheckpoint(c.path)
+	if err != nil {
+		return err
+	}
+	for _, s := range c.seen {
+		err := audit.Continues(ctx, c.path, now, s.Checkpoint)
+		var diverged *audit.DivergedError
+		if errors.As(err, &diverged) {
+			rep.OK, rep.FirstBroken = false, min(s.Checkpoint.Size, rep.Records)
+			rep.Problem = fmt.Sprintf("the list saw %d rows at %s: %s", s.Checkpoint.Size, s.At.Format(time.DateTime), diverged.Problem)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // parse accepts flags before and after the path.
@@ -99,8 +131,8 @@ func parse(args []string, stderr io.Writer) (config, error) {
 		fmt.Fprintln(stderr, "usage: moeca-verify DIR|BUNDLE [--head HEAD] [--since HEAD] [--vkey KEY] [--bodies] [--json]")
 		flags.PrintDefaults()
 	}
-	flags.Func("head", "what you hold, a checkpoint or SEQ:HEX or a file with it: the log must contain it", headFlag(&c.options.Head, &c.options.Held))
-	flags.Func("since", "likewise, up to which you verified before: rows up to it are not read again", headFlag(&c.options.Since, &c.options.From))
+	flags.Func("head", "what you hold, a checkpoint or SEQ:HEX or a file with it: the log must contain it", headFlag(&c.options.Head, &c.options.Held, &c.seen))
+	flags.Func("since", "likewise, up to which you verified before: rows up to it are not read again", headFlag(&c.options.Since, &c.options.From, nil))
 	flags.Func("vkey", "verifier key by which you know the log, or a file with it", func(s string) error {
 		if b, err := os.ReadFile(s); err == nil {
 			s = string(b)
@@ -128,8 +160,9 @@ func parse(args []string, stderr io.Writer) (config, error) {
 	return c, nil
 }
 
-// headFlag reads a head or a checkpoint, as it is or from a file.
-func headFlag(head **audit.Head, checkpoint **audit.Checkpoint) func(string) error {
+// headFlag reads a head or a checkpoint, as it is or from a file, or a list of
+// checkpoints where there may be one: the last of them is the checkpoint.
+func headFlag(head **audit.Head, checkpoint **audit.Checkpoint, more *[]audit.Sighting) func(string) error {
 	set := func(text string) bool {
 		if h, err := audit.ParseHead(text); err == nil {
 			*head = &h
@@ -141,6 +174,15 @@ func headFlag(head **audit.Head, checkpoint **audit.Checkpoint) func(string) err
 		}
 		return err == nil
 	}
+	setList := func(text string) bool {
+		list, _ := audit.ParseSightings(text)
+		if more == nil || len(list) == 0 {
+			return false
+		}
+		*checkpoint = &list[len(list)-1].Checkpoint
+		*more = append(*more, list[:len(list)-1]...)
+		return true
+	}
 	return func(s string) error {
 		if set(s) {
 			return nil
@@ -149,7 +191,7 @@ func headFlag(head **audit.Head, checkpoint **audit.Checkpoint) func(string) err
 		if errors.Is(err, fs.ErrNotExist) {
 			return errors.New("is neither a checkpoint, nor SEQ:HEX, nor a file")
 		}
-		if err == nil && !set(string(b)) {
+		if err == nil && !set(string(b)) && !setList(string(b)) {
 			err = errors.New("the file holds neither a checkpoint nor a head, which is written as row number, colon, 64 hex digits")
 		}
 		return err

@@ -28,7 +28,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"mklog": mklog, "flip": flip, "cut": cut, "save-head": saveHead, "unreadable": unreadableCmd, "bundle": bundleCmd,
+			"mklog": mklog, "flip": flip, "cut": cut, "save-head": saveHead, "unreadable": unreadableCmd, "bundle": bundleCmd, "see": see,
 		},
 	})
 }
@@ -64,6 +64,16 @@ func bundleCmd(ts *testscript.TestScript, _ bool, args []string) {
 	f, err := os.Create(ts.MkAbs(args[1]))
 	ts.Check(err)
 	_, err = audit.WriteBundle(context.Background(), ts.MkAbs(args[0]), f, audit.BundleQuery{Run: args[2]})
+	ts.Check(errors.Join(err, f.Close()))
+}
+
+// see DIR FILE appends the checkpoint of a log to a list, as a witness does.
+func see(ts *testscript.TestScript, _ bool, args []string) {
+	c, _, err := audit.ReadCheckpoint(ts.MkAbs(args[0]))
+	ts.Check(err)
+	f, err := os.OpenFile(ts.MkAbs(args[1]), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	ts.Check(err)
+	_, err = f.WriteString(audit.Sighting{At: time.Date(2026, 1, 2, 4, 0, 0, 0, time.UTC), Checkpoint: c}.String())
 	ts.Check(errors.Join(err, f.Close()))
 }
 
