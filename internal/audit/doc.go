@@ -87,7 +87,8 @@
 // The package decides nothing and serves nothing. Verify proves that a log is
 // whole and, given a head or a checkpoint kept elsewhere, that it is still the
 // same log: whoever holds the key can write another one. Who keeps checkpoints
-// elsewhere is another package's business. A bundle proves that rows are in the
-// log, not that it has no others of the run (bundle.go); erasing destroys
-// contents, not rows (erase.go).
+// elsewhere is another package's business; how they are kept and compared is in
+// witness.go and sighting.go. A bundle proves that rows are in the log, not that
+// it has no others of the run (bundle.go); erasing destroys contents, not rows
+// (erase.go).
 package audit

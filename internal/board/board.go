@@ -25,6 +25,8 @@
 //     ended a run is read from the log.
 //   - Where a task's agents reach and what they may draw is a person's to say, goes
 //     to the gateway with each session, and is held there.
+//   - While the audit log is not the one that its witnesses saw, no run begins and
+//     nothing is approved or merged (trust.go).
 //   - An ask changes what is shown and nothing else: the answer passes the board by.
 //
 // # Concurrency

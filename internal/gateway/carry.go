@@ -22,8 +22,8 @@ const carriedAccounts = 1000
 
 // Carried are the rows with which a log begins that follows a broken one, so
 // that it refills no budget: changes of prices as they were made, the limits of
-// days and providers, what was drawn, and how long contents are kept. The rows given are the intact ones of the broken log, from
-// which g was restored.
+// days and providers, what was drawn, and how long contents are kept. The rows
+// given are the intact ones of the broken log, from which g was restored.
 func (g *Gateway) Carried(rows iter.Seq2[audit.Record, error]) ([]audit.Record, error) {
 	var out []audit.Record
 	for r, err := range rows {

@@ -12,7 +12,7 @@
 //
 // # One request
 //
-//	gates in order (chain.go)       → the first denial answers, and is a row
+//	gates in order (options.go)     → the first denial answers, and is a row
 //	ask a person (hold.go)          → where a rule says so; then the gates once more
 //	reserve every budget (spend.go) → 402, a row
 //	queue the intent row            → the log cannot be written: 503, nothing is sent
@@ -25,6 +25,14 @@
 //	forward (forward.go)            → guarded dialer, no proxy, no redirect followed
 //	scrub, measure, capture         → frame by frame (answer.go)
 //	settle, outcome row             → deferred: survives disconnect and panic
+//
+// # What it keeps
+//
+// Sessions, asks and reservations are in memory. Limits, prices and how long
+// contents are kept are rows of the log, which is read when the gateway starts
+// (restore.go); a log that follows a broken one begins with what it takes over
+// (carry.go). Policies are a file of package policy. Definitions of upstreams and
+// their keys come from the host at each start.
 //
 // # Invariants
 //

@@ -37,7 +37,9 @@ func (g *Gateway) retain(r gatewayapi.Retention) {
 }
 
 // keepsLonger says whether a keeps contents longer than b.
-func keepsLonger(a, b gatewayapi.Retention) bool { return b.Days > 0 && (a.Days == 0 || a.Days > b.Days) }
+func keepsLonger(a, b gatewayapi.Retention) bool {
+	return b.Days > 0 && (a.Days == 0 || a.Days > b.Days)
+}
 
 // restoreRetention sets again what a row says was set.
 func (g *Gateway) restoreRetention(detail []byte) error {
