@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -69,10 +70,10 @@ func (f Filter) common() (*condition, error) {
 		c.equal(e[0], e[1])
 	}
 	if !f.From.IsZero() {
-		c.add("at >= ?", f.From.UnixNano())
+		c.add("at >= ?", nanos(f.From))
 	}
 	if !f.To.IsZero() {
-		c.add("at < ?", f.To.UnixNano())
+		c.add("at < ?", nanos(f.To))
 	}
 	if f.Below > 0 {
 		c.add("seq < ?", f.Below)
@@ -85,6 +86,18 @@ func (f Filter) common() (*condition, error) {
 		c.add("status BETWEEN ? AND ?", low, high)
 	}
 	return c, err
+}
+
+// nanos is a time as rows have it. Times of rows lie between the years 1970 and
+// 2262; one that is asked for may not, and then is a bound before or after all.
+func nanos(t time.Time) int64 {
+	switch {
+	case t.Before(time.Unix(0, 0)):
+		return 0
+	case t.After(time.Unix(0, math.MaxInt64)):
+		return math.MaxInt64
+	}
+	return t.UnixNano()
 }
 
 // statuses are the lowest and highest status that is asked for.
@@ -231,7 +244,7 @@ func (c Cursor) seq(query string) (int64, error) {
 	if c == "" {
 		return 0, nil
 	}
-	b, err := base64.RawURLEncoding.DecodeString(string(c))
+	b, err := base64.RawURLEncoding.Strict().DecodeString(string(c))
 	if err == nil {
 		seq, n := binary.Varint(b)
 		if n > 0 && seq > 0 && len(b) == n+4 && binary.LittleEndian.Uint32(b[n:]) == crc32.ChecksumIEEE([]byte(query)) {

@@ -315,4 +315,15 @@ func TestTimesAreBounds(t *testing.T) {
 	if got := r.seqs(Filter{From: time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)}); got != nil {
 		t.Errorf("calls of the future: %v", got)
 	}
+	all := r.seqs(Filter{})
+	for year, after := range map[int]bool{1: false, 1600: false, 1969: false, 2263: true, 2999: true, 9999: true} {
+		at := time.Date(year, 12, 31, 0, 0, 0, 0, time.UTC)
+		from, to := r.seqs(Filter{From: at}), r.seqs(Filter{To: at})
+		if after {
+			from, to = to, from
+		}
+		if !slices.Equal(from, all) || to != nil {
+			t.Errorf("year %d: on one side %v, on the other %v", year, from, to)
+		}
+	}
 }

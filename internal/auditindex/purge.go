@@ -37,7 +37,7 @@ func (x *Index) purgeErased(ctx context.Context, r audit.Record) error {
 	case e.Select.Task != "":
 		c.equal("task", e.Select.Task)
 	case e.Select.Before != nil:
-		c.add("at < ?", e.Select.Before.UnixNano())
+		c.add("at < ?", nanos(*e.Select.Before))
 	default:
 		rows, err := json.Marshal(e.Select.Rows)
 		if err != nil {

@@ -19,11 +19,13 @@ func TestErasedTextLeavesNothingInTheFiles(t *testing.T) {
 		return `{"model":"m","messages":[{"role":"user","content":"` + text + `"}]}`
 	}
 	before := time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
+	never := time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC)
 	for how, choose := range map[string]func(seq, end int64) audit.Selection{
-		"by rows": func(seq, end int64) audit.Selection { return audit.Selection{Rows: []int64{seq, end}} },
-		"by task": func(int64, int64) audit.Selection { return audit.Selection{Task: "1"} },
-		"by run":  func(int64, int64) audit.Selection { return audit.Selection{Run: "r"} },
-		"by time": func(int64, int64) audit.Selection { return audit.Selection{Before: &before} },
+		"by rows":                        func(seq, end int64) audit.Selection { return audit.Selection{Rows: []int64{seq, end}} },
+		"by task":                        func(int64, int64) audit.Selection { return audit.Selection{Task: "1"} },
+		"by run":                         func(int64, int64) audit.Selection { return audit.Selection{Run: "r"} },
+		"by time":                        func(int64, int64) audit.Selection { return audit.Selection{Before: &before} },
+		"by a time that no row can have": func(int64, int64) audit.Selection { return audit.Selection{Before: &never} },
 	} {
 		t.Run(how, func(t *testing.T) {
 			r := newRig(t)
