@@ -3,6 +3,8 @@ import { api, unwrap } from './client'
 
 export type ExportForm = { format: 'jsonl' | 'otlp'; rows: boolean; content: boolean }
 
+type Download = Promise<{ data?: Blob; error?: unknown; response: Response }>
+
 /**
  * The log as a file, under the filter that is shown. The bearer is in no
  * address, so that none is left in a history: the answer is read, then saved.
@@ -12,9 +14,17 @@ export async function exportAudit(filter: AuditFilter, form: ExportForm): Promis
     api.GET('/api/audit/export', {
       params: { query: { ...toQuery(filter, new Date()), ...form } },
       parseAs: 'blob',
-    }) as Promise<{ data?: Blob; error?: unknown; response: Response }>,
+    }) as Download,
   )
   save(blob, form.format === 'otlp' ? 'moeca-traces.jsonl' : 'moeca-audit.jsonl')
+}
+
+/** One file that moeca-verify checks alone. */
+export async function downloadEvidence(of: { run: string } | { task: string }): Promise<void> {
+  const blob = await unwrap(
+    api.GET('/api/audit/bundle', { params: { query: of }, parseAs: 'blob' }) as Download,
+  )
+  save(blob, 'moeca-evidence.tar')
 }
 
 function save(blob: Blob, name: string): void {

@@ -32,6 +32,13 @@ export function useVerify() {
         firstBroken: wire.first_broken ?? 0,
         problem: wire.problem ?? '',
         openIntents: wire.open_intents,
+        witnesses: (wire.witnesses ?? []).map(({ id, name, ok, rows, problem = '' }) => ({
+          id,
+          name,
+          ok,
+          rows,
+          problem,
+        })),
       }
     },
     onSuccess: (report) => {

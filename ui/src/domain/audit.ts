@@ -64,4 +64,14 @@ export type VerifyReport = {
   firstBroken: number
   problem: string
   openIntents: number
+  witnesses: WitnessFinding[]
+}
+
+/** What a witness says of the log. */
+export type WitnessFinding = {
+  id: string
+  name: string
+  ok: boolean
+  rows: number
+  problem: string
 }

@@ -111,7 +111,8 @@ function firstLine(text: string): string {
 
 /** The most telling argument of a call, or its data as one line. */
 function argument(data: unknown): string {
-  if (typeof data !== 'object' || data === null) return data === null ? '' : String(data)
+  if (data === null || data === undefined) return ''
+  if (typeof data !== 'object') return firstLine(String(data))
   const fields = Object.entries(data)
   const told = fields.find(([key]) => ['path', 'file', 'dir', 'pattern', 'command'].includes(key))
   const value = (told ?? fields[0])?.[1]

@@ -74,6 +74,6 @@ export function ticks(ms: number, most: number): number[] {
   const power = 10 ** Math.floor(Math.log10(raw))
   const step = [1, 2, 5, 10].map((times) => times * power).find((one) => one >= raw * 0.8) ?? raw
   const out: number[] = []
-  for (let at = step; at < ms * 0.97; at += step) out.push(at)
+  for (let at = step; at < ms * 0.86; at += step) out.push(at)
   return out
 }

@@ -13,6 +13,7 @@ import { IndexNote } from '@/features/audit/IndexNote'
 import { RowsTab } from '@/features/audit/RowsTab'
 import { TraceTab } from '@/features/audit/TraceTab'
 import { VerifyButton } from '@/features/audit/VerifyButton'
+import { Witnessed, WitnessFindings } from '@/features/audit/Witnessed'
 
 const views = {
   trace: TraceTab,
@@ -72,11 +73,13 @@ export function AuditPage() {
             </Tabs.Trigger>
           ))}
         </Tabs.List>
-        <div className="ml-auto flex items-center gap-2 py-1">
+        <div className="ml-auto flex min-w-0 items-center gap-2 py-1">
+          <Witnessed />
           <VerifyButton />
           <ExportMenu filter={filter} />
         </div>
       </div>
+      <WitnessFindings />
       {tab === 'compare' ? null : (
         <div className="border-b border-line">
           <div className="flex items-center gap-2 px-4 py-1.5">

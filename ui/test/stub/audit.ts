@@ -215,6 +215,11 @@ export function indexState(state: State): Wire['AuditState'] {
   return { head: state.audit.length, last: state.audit.length }
 }
 
+export function witnesses(state: State): Wire['WitnessList'] {
+  const at = state.audit.at(-1)?.time
+  return { items: [{ id: 'host', kind: 'host', name: 'this host', at, rows: state.audit.length }] }
+}
+
 export function facets(state: State): Wire['AuditFacets'] {
   const all = (of: (row: Row) => string | undefined) => [
     ...new Set(state.audit.map(of).filter((one): one is string => one !== undefined)),

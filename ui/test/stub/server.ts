@@ -319,6 +319,7 @@ function auditRoutes(state: State): Route[] {
       /^\/api\/audit\/stages\/([^/]+)\/messages\/([^/]+)$/,
       ([stage, id], _b, query) => audit.messageOf(state, stage ?? '', id ?? '', query),
     ],
+    ['GET', /^\/api\/audit\/witnesses$/, () => audit.witnesses(state)],
     ['GET', /^\/api\/audit\/index$/, () => audit.indexState(state)],
     ['GET', /^\/api\/audit\/facets$/, () => audit.facets(state)],
     ['GET', /^\/api\/audit\/metrics$/, (_p, _b, query) => audit.metrics(state, query)],

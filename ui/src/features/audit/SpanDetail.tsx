@@ -13,6 +13,7 @@ import type { AuditPlace } from '@/domain/auditPlace'
 import type { Loaded } from '@/domain/auditTree'
 import { bytes, count, full } from '@/domain/time'
 import { usd } from '@/domain/usd'
+import { EvidenceButton } from './EvidenceButton'
 import { Facts, RowLink, Scroll } from './Facts'
 import { useNames } from './useNames'
 
@@ -28,13 +29,16 @@ export function ContextDetail({ context }: { context: Context }) {
       {context.task === '' ? (
         <p className="text-t3">{t('trace.noTaskHelp')}</p>
       ) : (
-        <Link
-          to="/tasks/$taskId"
-          params={{ taskId: context.task }}
-          className="text-cyan hover:underline"
-        >
-          {t('trace.openTask')}
-        </Link>
+        <div className="flex flex-wrap items-center gap-3">
+          <Link
+            to="/tasks/$taskId"
+            params={{ taskId: context.task }}
+            className="text-cyan hover:underline"
+          >
+            {t('trace.openTask')}
+          </Link>
+          <EvidenceButton of={{ task: context.task }} />
+        </div>
       )}
       <Sums
         span={context}
@@ -71,14 +75,13 @@ function StageFacts({ stage, go }: { stage: StageSpan; go: StageProps['go'] }) {
         <Safe text={names.stage(stage)} />
       </Title>
       {stage.run === '' ? null : (
-        <Button
-          size="small"
-          className="self-start"
-          onClick={() => go({ view: 'compare', b: stage.run })}
-        >
-          <GitCompareArrows aria-hidden />
-          {t('trace.compareRun')}
-        </Button>
+        <div className="flex flex-wrap gap-2">
+          <Button size="small" onClick={() => go({ view: 'compare', b: stage.run })}>
+            <GitCompareArrows aria-hidden />
+            {t('trace.compareRun')}
+          </Button>
+          <EvidenceButton of={{ run: stage.run }} />
+        </div>
       )}
       <Sums
         span={stage}

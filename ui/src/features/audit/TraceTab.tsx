@@ -1,3 +1,4 @@
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { Button } from '@/components/Button'
@@ -144,7 +145,14 @@ function Loading() {
 
 function Nothing({ filter, go }: Pick<TabProps, 'filter' | 'go'>) {
   const { t } = useTranslation()
-  if (isEmpty(filter)) return <Empty title={t('audit.none')} help={t('audit.noneHelp')} />
+  if (isEmpty(filter))
+    return (
+      <Empty title={t('audit.none')} help={t('audit.noneHelp')}>
+        <Link to="/" className="text-cyan hover:underline">
+          {t('error.home')}
+        </Link>
+      </Empty>
+    )
   return (
     <Empty title={t('audit.noMatch')} help={t('trace.noMatchHelp')}>
       <Button onClick={() => go({ q: undefined })}>{t('trace.clear')}</Button>

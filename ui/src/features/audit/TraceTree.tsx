@@ -1,7 +1,8 @@
 import { defaultRangeExtractor, useVirtualizer } from '@tanstack/react-virtual'
-import { useEffect, useId, useRef, useState } from 'react'
+import { type RefObject, useEffect, useId, useRef, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { type TreeRow, treeKey } from '@/domain/auditTree'
+import { isTyping } from '@/domain/keyboard'
 import { TreeLine } from './TreeLine'
 import type { Tree } from './useTree'
 
@@ -56,6 +57,7 @@ export function TraceTree({ tree, onChoose, onScrolled }: Props) {
     }
     return true
   }
+  useKeysFromAnywhere(ref)
   return (
     <div
       ref={ref}
@@ -95,6 +97,23 @@ export function TraceTree({ tree, onChoose, onScrolled }: Props) {
       </div>
     </div>
   )
+}
+
+/** J and K move in the tree even before it has the focus, as on the board. */
+function useKeysFromAnywhere(ref: RefObject<HTMLDivElement | null>): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return
+      if (event.key !== 'j' && event.key !== 'k') return
+      const within = event.target instanceof Element ? event.target : null
+      if (isTyping(event.target) || within?.closest('[role=listbox], [role=menu]') != null) return
+      if (ref.current?.contains(within)) return
+      ref.current?.focus()
+      event.preventDefault()
+    }
+    window.addEventListener('keydown', onKey)
+    return () => window.removeEventListener('keydown', onKey)
+  }, [ref])
 }
 
 /** Shows a selection that came from elsewhere, once its row is there. */

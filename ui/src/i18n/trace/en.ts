@@ -175,6 +175,13 @@ export const en = {
       otlpWhole: 'OpenTelemetry traces with contents',
     },
     indexing: 'Indexing the log: {{n}} of {{total}} records can be found',
+    witness: '{{n}} records seen by',
+    noWitness: 'no witness yet',
+    diverged: '{{name}} has seen another log than this one',
+    witnesses: 'Witnesses',
+    agrees: 'agrees on {{n}} records',
+    evidence: 'Evidence bundle',
+    evidenceHelp: 'The records with their proofs as one file, which moeca-verify checks alone',
     by: 'By',
     range: 'Time',
     groupings: {

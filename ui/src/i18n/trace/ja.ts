@@ -174,6 +174,13 @@ export const ja: TraceWords = {
       otlpWhole: '内容つき OpenTelemetry トレース',
     },
     indexing: 'ログの索引を作成中：{{total}} 件中 {{n}} 件を検索できます',
+    witness: '{{n}} 件を確認：',
+    noWitness: '証人はまだいません',
+    diverged: '{{name}} が見たログはこれと違います',
+    witnesses: '証人',
+    agrees: '{{n}} 件が一致',
+    evidence: '証拠ファイル',
+    evidenceHelp: '記録と証明を 1 つのファイルに。moeca-verify だけで検証できます',
     by: '集計単位',
     range: '期間',
     groupings: {

@@ -174,6 +174,13 @@ export const zh: TraceWords = {
       otlpWhole: '含内容的 OpenTelemetry 追踪',
     },
     indexing: '正在为日志建立索引：{{total}} 条中已有 {{n}} 条可查',
+    witness: '{{n}} 条已见证：',
+    noWitness: '还没有见证者',
+    diverged: '{{name}} 见过的日志与此不同',
+    witnesses: '见证者',
+    agrees: '{{n}} 条一致',
+    evidence: '证据包',
+    evidenceHelp: '记录及其证明的单个文件，可由 moeca-verify 独立验证',
     by: '分组',
     range: '时间',
     groupings: {
