@@ -14,7 +14,7 @@ type auditCmd struct {
 	Log        auditLog        `cmd:"" help:"Print rows, calls, stages, messages or parts, newest first."`
 	Show       auditShow       `cmd:"" help:"Print one row, its call, and its contents."`
 	Tree       auditTree       `cmd:"" help:"Print what was said in a task: stages, messages, parts."`
-	Metrics    auditMetrics    `cmd:"" help:"Sum calls up by run, stage, agent, model, upstream, task, day or hour."`
+	Metrics    auditMetrics    `cmd:"" help:"Add calls up by run, stage, agent, model, upstream, task, day or hour."`
 	Diff       auditDiff       `cmd:"" help:"Compare two runs."`
 	Tail       auditTail       `cmd:"" help:"Print the last rows, and go on with new ones."`
 	Export     auditExport     `cmd:"" help:"Write the log as JSON lines, as OpenTelemetry traces, or as tiles for other verifiers."`
@@ -22,10 +22,10 @@ type auditCmd struct {
 	Bundle     auditBundle     `cmd:"" help:"Write the rows of a run with their proofs, as one file that moeca-verify checks."`
 	Checkpoint auditCheckpoint `cmd:"" help:"Print the last signed checkpoint, to keep it elsewhere."`
 	Erase      auditErase      `cmd:"" help:"Destroy captured contents; needs a terminal and a typed confirmation. Rows stay."`
-	Retention  auditRetention  `cmd:"" help:"Show or set how long captured contents are kept; rows are kept for ever."`
+	Retention  auditRetention  `cmd:"" help:"Show how long captured contents are kept, or set it, which needs a terminal and a typed confirmation; rows are kept for ever."`
 	Restart    auditRestart    `cmd:"" help:"Keep a broken log whole and begin another one; needs a terminal and a typed confirmation."`
 	Verify     auditVerify     `cmd:"" help:"Verify the whole log, and compare it with what every witness holds; reads the files, blocks nothing."`
-	Witness    auditWitness    `cmd:"" help:"Who keeps checkpoints of the log elsewhere, so that a log that is cut or written anew shows."`
+	Witness    auditWitness    `cmd:"" help:"Name who keeps checkpoints of the log elsewhere, so that a log that is cut or written anew shows."`
 }
 
 type auditLog struct {

@@ -134,7 +134,7 @@ type auditFilter struct {
 	Agent    string `help:"Only this agent."`
 	Model    string `help:"Only this model."`
 	Upstream string `help:"Only this upstream."`
-	State    string `help:"Only calls that are ${enum}." enum:",open,ok,failed,refused,bad" default:""`
+	State    string `help:"Only calls that are open, ok, failed, refused or bad (failed or refused)." enum:",open,ok,failed,refused,bad" default:""`
 	Status   string `help:"Only this status, like 404 or 4xx."`
 	From     string `help:"Only from this time on: 2026-03-01, 2026-03-01T12:00:00Z, or 24h, 7d ago."`
 	To       string `help:"Only before this time."`

@@ -100,7 +100,7 @@ func (s *budgetSet) Run(e *env) error {
 type priceCmd struct {
 	List   priceList   `cmd:"" help:"Show the price table, in USD per million tokens."`
 	Set    priceSet    `cmd:"" help:"Set the price of a model."`
-	Remove priceRemove `cmd:"" help:"Remove a row."`
+	Remove priceRemove `cmd:"" help:"Remove a row of the table."`
 }
 
 type priceList struct{}

@@ -69,7 +69,7 @@ type cli struct {
 	Budget   budgetCmd   `cmd:"" help:"What may be drawn in a day, in tokens and USD."`
 	Price    priceCmd    `cmd:"" help:"What models cost."`
 	Image    imageCmd    `cmd:"" help:"Sandbox images."`
-	Doctor   doctorCmd   `cmd:"" help:"What is installed, which driver is used, what is missing and how to get it."`
+	Doctor   doctorCmd   `cmd:"" help:"Show what is installed, which driver is used, what is missing and how to get it."`
 	OpenAPI  openAPICmd  `cmd:"" hidden:"" name:"openapi" help:"Print the API description."`
 }
 

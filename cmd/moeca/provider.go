@@ -21,7 +21,7 @@ type providerCmd struct {
 	Remove providerRemove `cmd:"" help:"Remove a provider and its key."`
 	Test   providerTest   `cmd:"" help:"Make one call that costs nothing, and say what is wrong."`
 	Models providerModels `cmd:"" help:"Ask a provider for its models."`
-	Policy providerPolicy `cmd:"" help:"What agents may do at a provider: show it, or change it."`
+	Policy providerPolicy `cmd:"" help:"Show or change what agents may do at a provider."`
 	Detect providerDetect `cmd:"" help:"Look for model servers on this machine (Ollama, llama.cpp, vLLM)."`
 }
 
