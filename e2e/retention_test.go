@@ -3,6 +3,7 @@ package e2e
 import (
 	"bytes"
 	"encoding/json"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -45,7 +46,7 @@ func TestOldContentsAreErased(t *testing.T) {
 	mustVerify(t, s)
 
 	program := s.as(s.programToken())
-	if status, body := program.try("PUT", "/api/audit/retention", gatewayapi.Retention{Days: 1}); status != 403 {
+	if status, body := program.try("PUT", "/api/audit/retention", gatewayapi.Retention{Days: 1}); status != http.StatusForbidden {
 		t.Errorf("a program sets the retention: %d %s", status, body)
 	}
 	if out, code := typed(t, dir, "yes\n", "audit", "retention", "--days", "7"); code == 0 {
