@@ -140,7 +140,8 @@ func (v View) says() string {
 	return "this host"
 }
 
-// Round tells every witness for whom it is time; the repository merged in one.
+// Round tells every witness for whom it is time; after a merge in the repository
+// merged, that one and all that are no repositories.
 func (k *Keeper) Round(ctx context.Context, merged string) {
 	k.round.Lock()
 	defer k.round.Unlock()
@@ -215,7 +216,7 @@ func (k *Keeper) due(ctx context.Context, now audit.Checkpoint, merged string) [
 	views := k.All(ctx)
 	at := k.o.Now()
 	return slices.DeleteFunc(views, func(v View) bool {
-		return v.Setting.Kind == KindHost || v.Setting.Off || !v.isDue(now, at, v.Setting.Kind == KindRepo && v.Setting.Repo == merged)
+		return v.Setting.Kind == KindHost || v.Setting.Off || !v.isDue(now, at, merged != "" && (v.Setting.Kind != KindRepo || v.Setting.Repo == merged))
 	})
 }
 

@@ -6,7 +6,7 @@
 //
 //	host  the furthest checkpoint this host has seen, in the data directory
 //	file  a list of checkpoints that a person put on another volume
-//	repo  refs/moeca/witness in the user's repository, at each merge and each day
+//	repo  refs/moeca/witness in the user's repository, at its merges and each day
 //	url   a C2SP witness, asked through the gateway; its cosignature is kept
 //
 // What each can tell depends on who reaches it. The host's own pin tells of a
