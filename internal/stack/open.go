@@ -129,8 +129,11 @@ func (s *Stack) openData(context.Context) error {
 	if err != nil {
 		return fmt.Errorf("key store: %w", err)
 	}
-	s.providers, err = openProviders(data.Join("providers.json"), store, time.Now)
-	return err
+	if s.providers, err = openProviders(data.Join("providers.json"), store, time.Now); err != nil {
+		return err
+	}
+	s.providers.say = s.log
+	return nil
 }
 
 func (s *Stack) openDrivers(ctx context.Context) error {

@@ -9,6 +9,7 @@ import (
 
 	"moeca/internal/board"
 	"moeca/internal/hostapi"
+	"moeca/internal/secret"
 )
 
 // A change that got half through is undone on both sides, and can be made again.
@@ -49,5 +50,52 @@ func TestProviderChangesThatGotHalfThrough(t *testing.T) {
 	}
 	if err := p.Delete(t.Context(), DemoProvider); board.KindOf(err) != board.Invalid {
 		t.Errorf("the scripted model: %v", err)
+	}
+}
+
+// A key that was pasted short must not replace the one that works, and one that
+// is refused at a start keeps nobody from the rest.
+func TestKeyThatIsRefusedChangesNothing(t *testing.T) {
+	var put, keys []string // what the gateway took
+	admin := stubAdmin(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		name, isKey := strings.CutSuffix(strings.TrimPrefix(r.URL.Path, "/v1/providers/"), "/secret")
+		switch {
+		case r.Method == http.MethodGet:
+			_, _ = io.WriteString(w, "[]")
+		case isKey && strings.Contains(string(body), "short"):
+			refusal(w, http.StatusBadRequest, "invalid-provider", "key is not between 8 and 8192 bytes long")
+		case isKey:
+			keys = append(keys, name)
+			w.WriteHeader(http.StatusNoContent)
+		default:
+			put = append(put, name)
+			_, _ = io.WriteString(w, `{"name":"x","kind":"anthropic"}`)
+		}
+	})
+	p := newProviders(t, t.TempDir())
+	p.attach(admin)
+	if _, err := p.SetSecret(t.Context(), "anthropic", testKey); err != nil {
+		t.Fatal(err)
+	}
+	_, err := p.SetSecret(t.Context(), "anthropic", "short")
+	if board.KindOf(err) != board.Invalid || !strings.Contains(err.Error(), "nothing was changed") {
+		t.Errorf("%v", err)
+	}
+	if kept, err := p.store.Get(secretName("anthropic")); err != nil || kept.Open() != testKey {
+		t.Errorf("the key that works was replaced (%v)", err)
+	}
+	if err := p.store.Set(secretName("anthropic"), secret.New("short")); err != nil { // by another version
+		t.Fatal(err)
+	}
+	put, keys = nil, nil
+	if err := p.push(t.Context(), admin, "canary-0123456789"); err != nil {
+		t.Fatalf("a key that is refused keeps the host from starting: %v", err)
+	}
+	if len(put) != len(builtIn()) || len(keys) != 1 || keys[0] != DemoProvider {
+		t.Errorf("definitions %q, keys %q", put, keys)
+	}
+	if _, err := p.SetSecret(t.Context(), "anthropic", ""); err != nil || find(t, p, "anthropic").HasSecret {
+		t.Errorf("it cannot be cleared: %v", err)
 	}
 }

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"maps"
+	"net/http"
 	"os"
 	"regexp"
 	"slices"
@@ -33,6 +35,7 @@ type Providers struct {
 	file  string
 	store secret.Store
 	now   func() time.Time
+	say   *slog.Logger
 
 	mu      sync.Mutex
 	defs    map[string]definition
@@ -70,7 +73,7 @@ func builtIn() map[string]definition {
 var runnable = map[string]bool{"anthropic": true}
 
 func openProviders(file string, store secret.Store, now func() time.Time) (*Providers, error) {
-	p := &Providers{file: file, store: store, now: now, defs: builtIn()}
+	p := &Providers{file: file, store: store, now: now, say: slog.New(slog.DiscardHandler), defs: builtIn()}
 	raw, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return p, nil
@@ -94,12 +97,20 @@ func (p *Providers) attach(admin *gatewayapi.Client) {
 }
 
 // push gives the gateway every definition and key; it runs at each start of it.
+// One that the gateway refuses is not in force and is told; it keeps nobody from
+// what else there is, and from putting it right.
 func (p *Providers) push(ctx context.Context, admin *gatewayapi.Client, canary string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(p.defs)) {
-		if err := p.pushOne(ctx, admin, name); err != nil {
-			return fmt.Errorf("push provider %s: %w; it is in %s: correct it there or remove it, its key is kept elsewhere and stays", name, err, p.file)
+		err := p.pushOne(ctx, admin, name)
+		var refused *gatewayapi.StatusError
+		if errors.As(err, &refused) && refused.Status == http.StatusBadRequest {
+			p.say.Error("a provider or its key is not in force: the gateway refuses it; set it again", "provider", name, "error", err)
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("push provider %s: %w", name, err)
 		}
 	}
 	if err := admin.SetSecret(ctx, DemoProvider, canary); err != nil {
@@ -334,7 +345,7 @@ func (p *Providers) SetSecret(ctx context.Context, name, value string) (hostapi.
 	if strings.ContainsFunc(value, func(r rune) bool { return r < 0x21 || r > 0x7e }) {
 		return hostapi.Provider{}, invalid("secret", "a key is printable ASCII without spaces", "copy the key again")
 	}
-	if err := p.storeSecret(name, value); err != nil {
+	if err := p.changeSecret(ctx, name, value); err != nil {
 		return hostapi.Provider{}, err
 	}
 	def.SetAt = nil
@@ -346,12 +357,37 @@ func (p *Providers) SetSecret(ctx context.Context, name, value string) (hostapi.
 	if err := p.save(); err != nil {
 		return hostapi.Provider{}, err
 	}
-	if admin := p.gateway; admin != nil {
-		if err := admin.SetSecret(ctx, name, value); err != nil {
-			return hostapi.Provider{}, refusedBy(err)
-		}
-	}
 	return p.view(name, gatewayapi.Provider{}), nil
+}
+
+// changeSecret changes a key on both sides. A new one goes to the gateway first:
+// what it refuses must not replace the key that is kept. One that is cleared goes
+// from the store first, and with it from every later start.
+func (p *Providers) changeSecret(ctx context.Context, name, value string) error {
+	if value == "" || p.gateway == nil {
+		if err := p.storeSecret(name, value); err != nil || p.gateway == nil {
+			return err
+		}
+		if err := p.gateway.SetSecret(ctx, name, value); err != nil {
+			return unavailable(err)
+		}
+		return nil
+	}
+	before, err := p.store.Get(secretName(name))
+	if err != nil {
+		before = secret.Value{}
+	}
+	if err := p.gateway.SetSecret(ctx, name, value); err != nil {
+		var refused *gatewayapi.StatusError
+		if !errors.As(err, &refused) {
+			return unavailable(err)
+		}
+		return invalid("secret", "the key was not taken, and nothing was changed: "+refused.Body.Message, "copy the key again")
+	}
+	if err := p.storeSecret(name, value); err != nil {
+		return errors.Join(err, p.gateway.SetSecret(ctx, name, before.Open()))
+	}
+	return nil
 }
 
 func (p *Providers) storeSecret(name, value string) error {
