@@ -82,12 +82,10 @@ func New(o Options) http.Handler {
 	mux.HandleFunc("GET /v1/providers/{name}/models", s.listModels)
 	mux.HandleFunc("POST /v1/providers/{name}/test", s.test)
 	s.policyRoutes(mux)
-	s.budgetRoutes(mux)
+	s.settingRoutes(mux)
 	s.askRoutes(mux)
 	s.auditRoutes(mux)
 	mux.HandleFunc("POST /v1/log/next", s.prepareRestart)
-	mux.HandleFunc("GET /v1/retention", s.retention)
-	mux.HandleFunc("PUT /v1/retention", s.setRetention)
 	mux.HandleFunc("GET /v1/providers/{name}/repository", s.repository)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.answers.refuse(w, r, http.StatusNotFound, "no-endpoint", "there is no such endpoint")
@@ -217,21 +215,15 @@ func (s *server) setSecret(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// apply plans, records, applies and answers, in this order.
+// apply commits a change of the upstreams and answers.
 func (s *server) apply(w http.ResponseWriter, r *http.Request, action string, plan func() (*upstream.Change, any, error)) {
-	s.change.Lock()
-	defer s.change.Unlock()
-	c, detail, err := plan()
-	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	if err := record(r.Context(), s.o.Log, action, r.PathValue("name"), audit.Attribution{}, detail); err != nil {
-		s.answers.logDown(w, err)
-		return
-	}
-	if err := c.Apply(); err != nil {
-		s.fail(w, r, err)
+	var c *upstream.Change
+	if !s.commit(w, r, action, r.PathValue("name"), func() (apply func() error, detail any, err error) {
+		if c, detail, err = plan(); err != nil {
+			return nil, nil, err
+		}
+		return c.Apply, detail, nil
+	}) {
 		return
 	}
 	s.o.Gateway.ForgetConnections()
@@ -241,6 +233,28 @@ func (s *server) apply(w http.ResponseWriter, r *http.Request, action string, pl
 		return
 	}
 	s.answers.send(w, http.StatusOK, c.After)
+}
+
+// commit plans a change, records it and lets it take effect, in this order and
+// one at a time: what cannot be recorded does not happen. Where it stops it
+// answers and returns false.
+func (s *server) commit(w http.ResponseWriter, r *http.Request, action, subject string, plan func() (apply func() error, detail any, err error)) bool {
+	s.change.Lock()
+	defer s.change.Unlock()
+	apply, detail, err := plan()
+	if err != nil {
+		s.fail(w, r, err)
+		return false
+	}
+	if err := record(r.Context(), s.o.Log, action, subject, audit.Attribution{}, detail); err != nil {
+		s.answers.logDown(w, err)
+		return false
+	}
+	if err := apply(); err != nil {
+		s.fail(w, r, err)
+		return false
+	}
+	return true
 }
 
 // fail maps an error to a status. The one who asks is the host, so it gets the

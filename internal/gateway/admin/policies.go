@@ -3,7 +3,6 @@ package admin
 import (
 	"net/http"
 
-	"moeca/internal/audit"
 	"moeca/internal/gateway/gatewayapi"
 	"moeca/internal/gateway/policy"
 	"moeca/internal/gateway/upstream"
@@ -32,29 +31,21 @@ func (s *server) shipped(w http.ResponseWriter, r *http.Request) {
 	s.answers.send(w, http.StatusOK, policy.ShippedBy(u.Kind))
 }
 
-// patchPolicy plans, records, applies and answers, in this order.
 func (s *server) patchPolicy(w http.ResponseWriter, r *http.Request) {
 	var patch gatewayapi.PolicyPatch
 	if !s.answers.read(w, r, &patch) {
 		return
 	}
 	name := r.PathValue("name")
-	s.change.Lock()
-	defer s.change.Unlock()
-	c, err := s.planPolicy(name, patch)
-	if err != nil {
-		s.fail(w, r, err)
-		return
+	var c *policy.Change
+	if s.commit(w, r, "policy.patch", name, func() (_ func() error, _ any, err error) {
+		if c, err = s.planPolicy(name, patch); err != nil {
+			return nil, nil, err
+		}
+		return c.Apply, patch, nil
+	}) {
+		s.answers.send(w, http.StatusOK, c.After)
 	}
-	if err := record(r.Context(), s.o.Log, "policy.patch", name, audit.Attribution{}, patch); err != nil {
-		s.answers.logDown(w, err)
-		return
-	}
-	if err := c.Apply(); err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	s.answers.send(w, http.StatusOK, c.After)
 }
 
 // planPolicy checks names where the kind is known; rules of a name that nobody
