@@ -257,3 +257,18 @@ func indexError(err error) error {
 		Next: "free space on the disk if it is full, then run `moeca audit reindex`",
 	}
 }
+
+// lastUse is the time of a provider's newest call that went out after a time; nil
+// where there is none, or the index cannot tell.
+func (v *AuditView) lastUse(ctx context.Context, provider string, since time.Time) *time.Time {
+	q := auditindex.Query{Filter: auditindex.Filter{Kind: audit.KindIntent.String(), Upstream: provider, From: since}, Limit: 1}
+	page, err := ask(ctx, v, q, (*auditindex.Index).Rows)
+	if err != nil || len(page.Items) == 0 {
+		return nil
+	}
+	r, _, err := v.At(page.Items[0].Seq)
+	if err != nil {
+		return nil
+	}
+	return &r.Time
+}

@@ -36,6 +36,9 @@ type Providers struct {
 	store secret.Store
 	now   func() time.Time
 	say   *slog.Logger
+	// lastUse is when a provider was last called after a time; nil is never, or
+	// nobody knows.
+	lastUse func(ctx context.Context, provider string, since time.Time) *time.Time
 
 	mu      sync.Mutex
 	defs    map[string]definition
@@ -177,8 +180,19 @@ func (d definition) needsKey() bool {
 	return d.Kind != "fetch" && !(d.Local && d.Header == "")
 }
 
-// List implements hostapi.Providers. The scripted model comes first.
+// List implements hostapi.Providers. The scripted model comes first. A gateway
+// knows of the uses since its own start; of those before, the log does.
 func (p *Providers) List(ctx context.Context) ([]hostapi.Provider, error) {
+	list, err := p.list(ctx)
+	for i, v := range list {
+		if v.LastUsed == nil && v.SetAt != nil && p.lastUse != nil {
+			list[i].LastUsed = p.lastUse(ctx, v.Name, *v.SetAt)
+		}
+	}
+	return list, err
+}
+
+func (p *Providers) list(ctx context.Context) ([]hostapi.Provider, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	used := map[string]gatewayapi.Provider{}

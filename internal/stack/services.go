@@ -91,6 +91,7 @@ func (s *Stack) startGateway(ctx context.Context) error {
 	}
 	s.gateway = g
 	s.providers.attach(g.Admin)
+	s.providers.lastUse = s.audit.lastUse
 	s.background(func(ctx context.Context) {
 		g.renew(ctx, s.heard)
 	})
