@@ -107,7 +107,7 @@ func (a *auditErase) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(e.stderr, "This destroys captured requests and answers, and cannot be undone. Rows, their proofs, backups and exports stay.")
+	fmt.Fprintln(e.stderr, "This destroys captured requests and answers, and cannot be undone. Rows, their proofs, logs of runs, backups and exports stay.")
 	if err := e.confirm(what); err != nil {
 		return err
 	}

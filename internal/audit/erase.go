@@ -56,7 +56,7 @@ type Erasure struct {
 	Note   string    `json:"note"` // set by Erase: what is not erased
 }
 
-const eraseNote = "contents and salts of these rows are destroyed here; rows and their details stay, and so do copies in backups and bundles made before"
+const eraseNote = "contents and salts of these rows are destroyed here; rows and their details stay, and so do logs of runs and copies in backups and bundles made before"
 
 // Erased says what an erasure did.
 type Erased struct {

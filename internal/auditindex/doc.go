@@ -23,6 +23,8 @@
 //   - An index belongs to the log whose rows it holds. A hash at its end that the
 //     log does not have, another format, a damaged file: it is deleted and made
 //     again (Open). The chain makes one hash stand for all rows before it.
+//   - Damage that is found later, and a file that a full disk took, are mended
+//     alike by whoever applies rows next: nobody has to ask for it.
 //   - Indexing only reads the log and never holds up the gateway. At damage it
 //     stops, keeps answering about the rows before it, and State says where.
 //   - Text is bounded per content (textLimit); a request contributes what is new

@@ -37,11 +37,14 @@ func (x *Index) Sync(ctx context.Context, progress func(State)) error {
 // Nudge indexes the last rows, so that what was just done is found. It does
 // nothing while there is more to do than fits a batch: whoever follows does it.
 func (x *Index) Nudge(ctx context.Context) error {
-	if state := x.State(); state.Last-state.Head > batchRows {
+	if state := x.State(); state.Last-state.Head > batchRows && !x.damaged.Load() {
 		return nil
 	}
 	x.apply.Lock()
 	defer x.apply.Unlock()
+	if err := x.mend(ctx); err != nil {
+		return err
+	}
 	if x.look() > batchRows {
 		return nil
 	}
@@ -63,6 +66,9 @@ func (x *Index) look() int64 {
 
 // step indexes one batch and says whether there is more. The caller holds apply.
 func (x *Index) step(ctx context.Context) (more bool, err error) {
+	if err := x.mend(ctx); err != nil {
+		return false, err
+	}
 	if x.look() <= 0 {
 		return false, nil
 	}

@@ -38,12 +38,14 @@ type Index struct {
 	path string
 	log  Log
 
-	purges atomic.Int64
-	apply  sync.Mutex // held by the one that applies rows or replaces the database
+	purges  atomic.Int64
+	damaged atomic.Bool // the file is, as an answer or a batch found out
+	apply   sync.Mutex  // held by the one that applies rows or replaces the database
 
-	mu    sync.RWMutex // guards the following; held for reading while db is used
-	db    *sqlite.DB
-	state State
+	mu     sync.RWMutex // guards the following; held for reading while db is used
+	db     *sqlite.DB   // nil when it is closed, or could not be opened again
+	closed bool
+	state  State
 }
 
 // State says how far the index is.
@@ -115,9 +117,7 @@ func (x *Index) reset(ctx context.Context) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.db != nil {
-		if err := x.db.Close(); err != nil {
-			return fmt.Errorf("audit index: close: %w", err)
-		}
+		_ = x.db.Close() // a damaged one may not close well; it goes all the same
 		x.db = nil
 	}
 	for _, end := range []string{"", "-wal", "-shm", "-journal"} {
@@ -153,7 +153,32 @@ func (x *Index) read(ctx context.Context, fn func(*sql.Tx) error) error {
 	if x.db == nil {
 		return errClosed
 	}
-	return x.db.Read(ctx, fn)
+	return x.notice(x.db.Read(ctx, fn))
+}
+
+// notice remembers that the file is damaged: it is made again by the next that
+// applies rows.
+func (x *Index) notice(err error) error {
+	if sqlite.IsDamaged(err) {
+		x.damaged.Store(true)
+	}
+	return err
+}
+
+// mend makes an index again, from the beginning, that is damaged or was lost to
+// a full disk. The caller holds apply.
+func (x *Index) mend(ctx context.Context) error {
+	x.mu.RLock()
+	lost := x.db == nil && !x.closed
+	x.mu.RUnlock()
+	if !lost && !x.damaged.Load() {
+		return nil
+	}
+	if err := x.reset(ctx); err != nil {
+		return err
+	}
+	x.damaged.Store(false)
+	return nil
 }
 
 // change runs fn in a write transaction. The caller holds apply.
@@ -163,13 +188,13 @@ func (x *Index) change(ctx context.Context, fn func(*sql.Tx) error) error {
 	if x.db == nil {
 		return errClosed
 	}
-	return x.db.Write(ctx, func(tx *sql.Tx) error {
+	return x.notice(x.db.Write(ctx, func(tx *sql.Tx) error {
 		// What is deleted is overwritten: a text may be one that is erased later.
 		if _, err := tx.ExecContext(ctx, `PRAGMA secure_delete = ON`); err != nil {
 			return err
 		}
 		return fn(tx)
-	})
+	}))
 }
 
 var errClosed = errors.New("audit index: closed")
@@ -180,6 +205,7 @@ func (x *Index) Close() error {
 	defer x.apply.Unlock()
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	x.closed = true
 	if x.db == nil {
 		return nil
 	}

@@ -261,3 +261,78 @@ func TestFollowTellsOfNewRowsOnly(t *testing.T) {
 	cancel()
 	<-done
 }
+
+// TestADamagedIndexMendsItself spoils each page of an index, which is found out
+// by an answer or by a batch.
+func TestADamagedIndexMendsItself(t *testing.T) {
+	r := newRig(t)
+	for i := range 40 {
+		seq := r.append(intent(who("1", "r", "s")), `{"model":"m","messages":[{"role":"user","content":"question `+strings.Repeat("x", i*40)+`"}]}`, "")
+		r.append(outcome(who("1", "r", "s"), seq, 1, 1), "", "")
+	}
+	r.sync()
+	want := dump(t, r.x)
+	r.check(r.x.Close())
+	good, err := os.ReadFile(r.path())
+	r.check(err)
+	const page = 4096
+	healed := 0
+	for at := 0; at < len(good); at += page {
+		bad := slices.Clone(good)
+		for i := at; i < at+page; i++ {
+			bad[i] ^= 0x5a
+		}
+		r.check(os.WriteFile(r.path(), bad, 0o600))
+		r.openIndex()
+		err := r.x.read(t.Context(), func(tx *sql.Tx) error { // what looks at all of it
+			var n int
+			for _, table := range []string{"row", "call", "node", "total", "words"} {
+				if err := tx.QueryRow("SELECT count(*) FROM (SELECT * FROM " + table + " ORDER BY 1 DESC)").Scan(&n); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil && !r.x.damaged.Load() {
+			t.Errorf("page %d: damage was not noticed: %v", at/page, err)
+		}
+		if err != nil {
+			healed++
+			r.check(r.x.Nudge(t.Context()))
+			r.sync()
+			if got := dump(t, r.x); got != want {
+				t.Errorf("page %d: made again:\n%s", at/page, got)
+			}
+		}
+		r.check(r.x.Close())
+	}
+	if healed < 3 {
+		t.Errorf("%d pages were mended", healed)
+	}
+}
+
+// TestAnIndexThatWasLostIsMadeAgain: a purge closes the database and could not
+// open it again.
+func TestAnIndexThatWasLostIsMadeAgain(t *testing.T) {
+	r := newRig(t)
+	r.call(who("1", "r", "s"), 1, 1)
+	r.sync()
+	want := dump(t, r.x)
+	r.x.mu.Lock()
+	r.check(r.x.db.Close())
+	r.x.db = nil
+	r.x.mu.Unlock()
+	if _, err := r.x.Calls(t.Context(), Query{Limit: 1}); err == nil {
+		t.Error("an answer without a database")
+	}
+	r.check(r.x.Nudge(t.Context()))
+	r.sync()
+	if got := dump(t, r.x); got != want {
+		t.Errorf("made again:\n%s", got)
+	}
+	r.check(r.x.Close())
+	_ = r.x.Nudge(t.Context())
+	if _, err := r.x.Calls(t.Context(), Query{Limit: 1}); err == nil {
+		t.Error("a closed index opened itself")
+	}
+}

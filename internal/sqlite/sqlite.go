@@ -29,7 +29,8 @@ import (
 	"time"
 
 	"github.com/pressly/goose/v3"
-	_ "modernc.org/sqlite" // registers the driver "sqlite"
+	driver "modernc.org/sqlite" // registers the driver "sqlite"
+	codes "modernc.org/sqlite/lib"
 )
 
 // Errors of Open.
@@ -172,6 +173,12 @@ func dsn(path string, o Options, lock string, readOnly bool) string {
 		q.Add("_pragma", "query_only(1)")
 	}
 	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + strings.ReplaceAll(q.Encode(), "+", "%20")
+}
+
+// IsDamaged says whether an error means that the file of a database is damaged.
+func IsDamaged(err error) bool {
+	var e *driver.Error
+	return errors.As(err, &e) && (e.Code()&0xff == codes.SQLITE_CORRUPT || e.Code()&0xff == codes.SQLITE_NOTADB)
 }
 
 func ignoreDone(err error) error {

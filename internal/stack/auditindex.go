@@ -174,7 +174,8 @@ func (v *AuditView) Reindex(ctx context.Context) (auditindex.State, error) {
 	if err := x.Reset(ctx); err != nil {
 		return auditindex.State{}, indexError(err)
 	}
-	return x.State(), indexError(x.Nudge(ctx))
+	err = indexError(x.Nudge(ctx))
+	return x.State(), err
 }
 
 // Rebuild makes the index again, for a process that does not follow.

@@ -294,6 +294,9 @@ func TestAnIndexIsMadeAgain(t *testing.T) {
 	if len(page.Items) != 3 {
 		t.Errorf("%d rows", len(page.Items))
 	}
+	if state, err := k.view.Reindex(t.Context()); err != nil || state.Head != 3 || state.Last != 3 {
+		t.Errorf("made again up to %+v, %v", state, err)
+	}
 	var last auditindex.State
 	k.check(k.view.Rebuild(t.Context(), func(s auditindex.State) { last = s }))
 	if last.Head != 3 {
