@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"moeca/internal/gateway/gatewayapi"
@@ -26,19 +25,9 @@ func (askList) Run(e *env, c *client) error {
 	if err := c.do(e.ctx, "GET", "/api/asks", nil, &asks); err != nil {
 		return err
 	}
-	if e.cli.JSON {
-		return e.print(asks)
-	}
-	if len(asks) == 0 {
-		fmt.Fprintln(e.stdout, "nothing waits for you")
-		return nil
-	}
-	w := tabwriter.NewWriter(e.stdout, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "ASK\tUNTIL\tRUN\tAGENT\tWANTS TO\tAT")
-	for _, a := range asks {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", a.ID, a.ExpiresAt.Local().Format(time.TimeOnly), a.Run, plain(a.Agent), plain(strings.Join(a.Operations, ", ")), a.Upstream)
-	}
-	return w.Flush()
+	return printTable(e, asks, "nothing waits for you", []string{"ASK", "UNTIL", "RUN", "AGENT", "WANTS TO", "AT"}, func(a gatewayapi.Ask) []string {
+		return []string{a.ID, a.ExpiresAt.Local().Format(time.TimeOnly), a.Run, a.Agent, strings.Join(a.Operations, ", "), a.Upstream}
+	})
 }
 
 type askArg struct {

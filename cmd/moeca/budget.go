@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"text/tabwriter"
 
 	"moeca/internal/gateway/gatewayapi"
 	"moeca/internal/session"
@@ -27,21 +26,17 @@ func (budgetList) Run(e *env, c *client) error {
 }
 
 func (e *env) printBudgets(list []gatewayapi.BudgetState) error {
-	if e.cli.JSON {
-		return e.print(list)
-	}
-	w := tabwriter.NewWriter(e.stdout, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "BUDGET\tTOKENS\tOF\tUSD\tOF")
-	for _, b := range list {
+	return printTable(e, list, "", []string{"BUDGET", "TOKENS", "OF", "USD", "OF"}, func(b gatewayapi.BudgetState) []string {
 		limit := session.Budget{}
 		if b.Limit != nil {
 			limit = *b.Limit
 		}
 		tokens, cost := b.Spent.Tokens+b.Reserved.Tokens, b.Spent.CostNano+b.Reserved.CostNano
-		fmt.Fprintf(w, "%s %s\t%d\t%s\t%s\t%s\n", b.Scope, b.ID, tokens, limitWords(limit.Tokens, strconv.FormatInt(limit.Tokens, 10)),
-			gatewayapi.USD(cost), limitWords(limit.CostNano, gatewayapi.USD(limit.CostNano)))
-	}
-	return w.Flush()
+		return []string{
+			b.Scope + " " + b.ID, strconv.FormatInt(tokens, 10), limitWords(limit.Tokens, strconv.FormatInt(limit.Tokens, 10)),
+			gatewayapi.USD(cost), limitWords(limit.CostNano, gatewayapi.USD(limit.CostNano)),
+		}
+	})
 }
 
 func limitWords(limit int64, amount string) string {
@@ -118,8 +113,7 @@ func (e *env) printPrices(p gatewayapi.Prices) error {
 	if e.cli.JSON {
 		return e.print(p)
 	}
-	w := tabwriter.NewWriter(e.stdout, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "PROVIDER\tMODEL\tUP TO\tINPUT\tOUTPUT\tCACHED\tCACHE 5M\tCACHE 1H\tSEARCH")
+	w := newTable(e.stdout, "PROVIDER", "MODEL", "UP TO", "INPUT", "OUTPUT", "CACHED", "CACHE 5M", "CACHE 1H", "SEARCH")
 	for _, r := range p.Prices {
 		where, upTo := r.Upstream, "any"
 		if where == "" {
@@ -128,14 +122,14 @@ func (e *env) printPrices(p gatewayapi.Prices) error {
 		if r.UpTo > 0 {
 			upTo = strconv.FormatInt(r.UpTo, 10)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", where, r.Model, upTo, r.Input, r.Output, r.CacheRead, r.CacheWrite5m, r.CacheWrite1h, r.Search)
+		w.line(where, r.Model, upTo, r.Input, r.Output, r.CacheRead, r.CacheWrite5m, r.CacheWrite1h, r.Search)
 	}
 	from := origins(p.Prices)
 	if len(from) > 0 {
 		fmt.Fprint(w, "\nRead at:\n")
 	}
 	for _, line := range from {
-		fmt.Fprintf(w, "%s\n", line)
+		w.line(line)
 	}
 	return w.Flush()
 }

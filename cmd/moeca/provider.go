@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"os"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"golang.org/x/term"
@@ -33,15 +32,9 @@ func (providerList) Run(e *env, c *client) error {
 	if err := c.do(e.ctx, "GET", "/api/providers", nil, &list); err != nil {
 		return err
 	}
-	if e.cli.JSON {
-		return e.print(list)
-	}
-	w := tabwriter.NewWriter(e.stdout, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tKIND\tKEY\tMODELS\tBASE URL")
-	for _, p := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", p.Name, kindWords(p), keyWords(p), strings.Join(p.Models, " "), p.BaseURL)
-	}
-	return w.Flush()
+	return printTable(e, list, "", []string{"NAME", "KIND", "KEY", "MODELS", "BASE URL"}, func(p hostapi.Provider) []string {
+		return []string{p.Name, kindWords(p), keyWords(p), strings.Join(p.Models, " "), p.BaseURL}
+	})
 }
 
 func kindWords(p hostapi.Provider) string {

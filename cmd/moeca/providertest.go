@@ -1,10 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"strings"
-	"text/tabwriter"
 
 	"moeca/internal/hostapi"
 )
@@ -71,25 +71,8 @@ func (p *providerDetect) Run(e *env, c *client) error {
 			found[i].Added = s.Name
 		}
 	}
-	if e.cli.JSON {
-		return e.print(found)
-	}
-	return e.printServers(found)
-}
-
-func (e *env) printServers(found []hostapi.LocalServer) error {
-	if len(found) == 0 {
-		fmt.Fprintln(e.stdout, "no model server answers on 127.0.0.1 (Ollama 11434, llama.cpp 8080, vLLM 8000)")
-		return nil
-	}
-	w := tabwriter.NewWriter(e.stdout, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "SERVER\tADDRESS\tPROVIDER\tMODELS")
-	for _, s := range found {
-		provider := s.Added
-		if provider == "" {
-			provider = "not added: --add"
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", s.Name, s.BaseURL, provider, strings.Join(s.Models, " "))
-	}
-	return w.Flush()
+	none := "no model server answers on 127.0.0.1 (Ollama 11434, llama.cpp 8080, vLLM 8000)"
+	return printTable(e, found, none, []string{"SERVER", "ADDRESS", "PROVIDER", "MODELS"}, func(s hostapi.LocalServer) []string {
+		return []string{s.Name, s.BaseURL, cmp.Or(s.Added, "not added: --add"), strings.Join(s.Models, " ")}
+	})
 }

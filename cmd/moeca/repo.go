@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/google/shlex"
 
@@ -83,23 +82,13 @@ func (repoList) Run(e *env, c *client) error {
 	if err := c.do(e.ctx, "GET", "/api/repos", nil, &repos); err != nil {
 		return err
 	}
-	if e.cli.JSON {
-		return e.print(repos)
-	}
-	if len(repos) == 0 {
-		fmt.Fprintln(e.stdout, "no repositories; add one with `moeca repo add PATH`")
-		return nil
-	}
-	w := tabwriter.NewWriter(e.stdout, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tTARGET\tCI\tPATH")
-	for _, r := range repos {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s", r.Name, r.Target, gateWords(r.CI), r.Path)
+	return printTable(e, repos, "no repositories; add one with `moeca repo add PATH`", []string{"NAME", "TARGET", "CI", "PATH"}, func(r board.Repo) []string {
+		line := []string{r.Name, r.Target, gateWords(r.CI), r.Path}
 		if r.Problem != "" {
-			fmt.Fprintf(w, "\t! %s", r.Problem)
+			line = append(line, "! "+r.Problem)
 		}
-		fmt.Fprintln(w)
-	}
-	return w.Flush()
+		return line
+	})
 }
 
 type repoRemove struct {

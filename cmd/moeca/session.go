@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"moeca/internal/gateway/gatewayapi"
@@ -100,20 +99,12 @@ func (sessionList) Run(e *env, c *client) error {
 	if err := c.do(e.ctx, "GET", "/api/sessions", nil, &list); err != nil {
 		return err
 	}
-	if e.cli.JSON {
-		return e.print(list)
-	}
-	if len(list) == 0 {
-		fmt.Fprintln(e.stdout, "no live sessions")
-		return nil
-	}
-	w := tabwriter.NewWriter(e.stdout, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "SESSION\tWHO\tREACHES\tTOKENS\tUSD\tEXPIRES")
-	for _, s := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", s.ID, plain(whoWords(s)), strings.Join(s.Reach, " "),
-			drawnWords(s.Spent.Tokens, s.Budget.Tokens, tokenWords), drawnWords(s.Spent.CostNano, s.Budget.CostNano, gatewayapi.USD), s.Expires.Local().Format(time.DateTime))
-	}
-	return w.Flush()
+	return printTable(e, list, "no live sessions", []string{"SESSION", "WHO", "REACHES", "TOKENS", "USD", "EXPIRES"}, func(s hostapi.LiveSession) []string {
+		return []string{
+			s.ID, whoWords(s), strings.Join(s.Reach, " "), drawnWords(s.Spent.Tokens, s.Budget.Tokens, tokenWords),
+			drawnWords(s.Spent.CostNano, s.Budget.CostNano, gatewayapi.USD), s.Expires.Local().Format(time.DateTime),
+		}
+	})
 }
 
 func whoWords(s hostapi.LiveSession) string {

@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"os"
 	"strings"
-	"text/tabwriter"
 
 	"moeca/internal/board"
 	"moeca/internal/diff"
@@ -112,19 +111,10 @@ func (t *taskList) Run(e *env, c *client) error {
 		q.Set("cursor", page.Next)
 		more = page.Next != ""
 	}
-	if e.cli.JSON {
-		return e.print(tasks)
-	}
-	if len(tasks) == 0 {
-		fmt.Fprintln(e.stdout, "no tasks; create one with `moeca task create TITLE --repo NAME`")
-		return nil
-	}
-	w := tabwriter.NewWriter(e.stdout, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "TASK\tSTATUS\tCI\tLINES\tREPO\tTITLE")
-	for _, t := range tasks {
-		fmt.Fprintf(w, "%s\t%s\t%s\t+%d −%d\t%s\t%s\n", t.ID, t.Status, t.CI, t.Added, t.Deleted, t.RepoName, plain(t.Title))
-	}
-	return w.Flush()
+	none := "no tasks; create one with `moeca task create TITLE --repo NAME`"
+	return printTable(e, tasks, none, []string{"TASK", "STATUS", "CI", "LINES", "REPO", "TITLE"}, func(t board.Task) []string {
+		return []string{t.ID, string(t.Status), string(t.CI), fmt.Sprintf("+%d −%d", t.Added, t.Deleted), t.RepoName, t.Title}
+	})
 }
 
 type taskShow struct{ taskArg }
