@@ -126,6 +126,9 @@ func auditText(r hostapi.AuditRow) string {
 	if r.Result != "" {
 		s += " " + plain(r.Result)
 	}
+	if a := r.Attrs["action"]; a != "" {
+		s += " " + plain(a)
+	}
 	if r.Subject != "" {
 		s += " " + plain(r.Subject)
 	}

@@ -138,7 +138,7 @@ type auditFilter struct {
 	Status   string `help:"Only this status, like 404 or 4xx."`
 	From     string `help:"Only from this time on: 2026-03-01, 2026-03-01T12:00:00Z, or 24h, 7d ago."`
 	To       string `help:"Only before this time."`
-	Text     string `help:"Only what contains this text, in contents too."`
+	Text     string `help:"Only what contains this text, also where contents begin: the first 4 KiB of each text, 8 of a content. An export looks at rows alone."`
 }
 
 // values are the filters as a query.
