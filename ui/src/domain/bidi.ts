@@ -23,12 +23,6 @@ const names = new Map<number, string>([
   [0xfeff, 'BOM'],
 ])
 
-const bidi = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/
-
-export function hasBidi(text: string): boolean {
-  return bidi.test(text)
-}
-
 export type Piece = { kind: 'text' | 'control'; text: string }
 
 function nameOf(code: number): string | null {
