@@ -1,6 +1,12 @@
 import { useInfiniteQuery, useQueries, useQuery, useQueryClient } from '@tanstack/react-query'
 import type { Call, Context, Span, StageRef, StageSpan } from '@/domain/auditCall'
-import { type AuditFilter, toQuery } from '@/domain/auditFilter'
+import {
+  type AuditFilter,
+  longestWords,
+  noFilter,
+  toQuery,
+  wrongFields,
+} from '@/domain/auditFilter'
 import type { Message } from '@/domain/auditMessage'
 import { toWire } from '@/domain/auditPlace'
 import type { Loaded } from '@/domain/auditTree'
@@ -166,7 +172,9 @@ export function useMessages(
   pages: readonly MessagePage[],
   filter: Pick<AuditFilter, 'part' | 'q'>,
 ): (Page | Error | undefined)[] {
-  const { part, q } = filter
+  // As long as the host takes them.
+  const part = wrongFields({ ...noFilter, part: filter.part }).length > 0 ? '' : filter.part
+  const q = filter.q.slice(0, longestWords)
   const results = useQueries({
     queries: pages.map(({ stage, after }) => ({
       queryKey: [...growingKey, 'messages', stage, after, part, q],

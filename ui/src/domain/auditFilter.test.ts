@@ -104,8 +104,8 @@ describe('the host is asked for what can be meant', () => {
     expect(toQuery(filter, new Date('2026-03-04T12:00:59Z'))).toEqual(toQuery(filter, now))
   })
   it('and what cannot be meant is named', () => {
-    const text = 'kind:odd status:9999 since:soon until:2026-01-01 agent:solo'
-    expect(wrongFields(parseFilter(text))).toEqual(['kind', 'status', 'since'])
+    const text = 'kind:odd status:9999 part:A_B since:soon until:2026-01-01 agent:solo'
+    expect(wrongFields(parseFilter(text))).toEqual(['kind', 'status', 'part', 'since'])
   })
 })
 

@@ -38,6 +38,9 @@ export const noFilter: AuditFilter = {
   q: '',
 }
 
+/** The host takes no more of them. */
+export const longestWords = 200
+
 /** What the host calls the words of `status:`. */
 const states: ReadonlyMap<string, State> = new Map([
   ['error', 'bad'],
@@ -139,6 +142,7 @@ export function wrongFields(filter: AuditFilter): FilterField[] {
     if (name === 'kind') return kind !== '' && !recordKinds.some((one) => one === kind)
     if (name === 'status')
       return status !== '' && !states.has(status) && !/^[1-9](\d\d|xx)$/.test(status)
+    if (name === 'part') return filter.part !== '' && !/^[a-z-]{1,40}$/.test(filter.part)
     if (name === 'since') return since !== '' && moment(since, now) === null
     if (name === 'until') return until !== '' && moment(until, now) === null
     return filter[name].length > 128
@@ -177,7 +181,7 @@ export function toQuery(filter: AuditFilter, now: Date): AuditQuery {
   const [from, to] = [moment(of('since'), now), moment(of('until'), now)]
   if (from !== null) out.from = from.toISOString()
   if (to !== null) out.to = to.toISOString()
-  if (filter.q !== '') out.q = filter.q.slice(0, 200)
+  if (filter.q !== '') out.q = filter.q.slice(0, longestWords)
   return out
 }
 

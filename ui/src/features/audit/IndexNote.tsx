@@ -25,7 +25,12 @@ export function IndexNote() {
   })
   return (
     <p role="status" className="flex items-center gap-2 px-4 pb-1.5 text-t2">
-      <progress aria-label={text} max={state.last} value={state.head} className="h-1 w-24" />
+      <progress
+        aria-label={text}
+        max={state.last}
+        value={state.head}
+        className="h-1 w-24 accent-blue"
+      />
       {text}
     </p>
   )

@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
+import { useGrow } from '@/api/auditTrace'
 import { Button } from '@/components/Button'
 import { Empty, ErrorNote, SkeletonLines } from '@/components/State'
 import { type Call, messageOf, type StageRef } from '@/domain/auditCall'
@@ -37,12 +38,14 @@ function Trace({ place, filter, go }: TabProps) {
   const tree = useTree(filter, place)
   const [away, setAway] = useState(false)
   const tail = useTail(place.live === true, away)
+  const grow = useGrow()
   const { contexts } = tree
   if (contexts.isError && contexts.data === undefined)
     return <ErrorNote error={contexts.error} onRetry={() => void contexts.refetch()} />
   if (contexts.isPending) return <Loading />
   if (tree.rows.length === 0) return <Nothing filter={filter} go={go} />
   const choose = (row: TreeRow) => {
+    if (row.kind === 'error') void grow()
     if ('open' in row) tree.toggle(row.key, !row.open || row.key !== tree.selected)
     const next = placeOf(row)
     if (next !== null) go(next)

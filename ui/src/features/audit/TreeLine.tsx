@@ -104,7 +104,11 @@ function Words({ row }: { row: TreeRow }) {
         </>
       )
     case 'error':
-      return <span className="truncate text-red">{row.error.message || t('error.title')}</span>
+      return (
+        <span className="truncate pl-1 text-red">
+          {row.error.message || t('error.network')} {t('common.retry')}
+        </span>
+      )
     case 'note':
       return <Quiet>{row.note}</Quiet>
     default:

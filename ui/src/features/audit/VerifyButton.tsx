@@ -19,7 +19,7 @@ export function VerifyButton() {
     <div className="flex items-center gap-2">
       {verify.isPending ? (
         <span role="status" className="flex items-center gap-2 text-t2">
-          <progress aria-label={t('audit.verify')} className="h-1 w-24" />
+          <progress aria-label={t('audit.verify')} className="h-1 w-24 accent-blue" />
           {t('audit.verifying', { n: count(records, i18n.language) })}
         </span>
       ) : report === null || report === undefined ? null : (

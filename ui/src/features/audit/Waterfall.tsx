@@ -72,7 +72,11 @@ function Axis({ ms }: { ms: number }) {
         {ticks(ms, 4).map((at) => (
           <span
             key={at}
-            className="absolute inset-y-0 border-l border-line pl-1 whitespace-nowrap"
+            // Near the end a label stands before its mark: it would be cut behind it.
+            className={cn(
+              'absolute inset-y-0 border-line whitespace-nowrap',
+              at > ms * 0.7 ? '-translate-x-full border-r pr-1' : 'border-l pl-1',
+            )}
             style={{ left: `${(at / ms) * 100}%` }}
           >
             {duration(at * 1000, i18n.language)}

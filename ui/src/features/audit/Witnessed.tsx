@@ -34,7 +34,7 @@ export function Witnessed() {
         t('trace.noWitness')
       ) : (
         <span className="truncate">
-          {t('trace.witness', { n: count(last.rows, i18n.language) })} <Safe text={last.name} />,{' '}
+          {t('trace.witness', { n: count(last.rows, i18n.language) })} <Name of={last} />,{' '}
           <Age when={last.at} />
         </span>
       )}
@@ -42,14 +42,15 @@ export function Witnessed() {
   )
 }
 
+/** One outside of this host says more than the host itself. */
 function newest(list: readonly Witness[]): Witness | undefined {
-  const time = (one: Witness) => one.at?.getTime() ?? 0
-  return list
-    .filter((one) => !one.off && one.at !== null)
-    .reduce<Witness | undefined>(
-      (a, b) => (a === undefined || time(b) > time(a) ? b : a),
-      undefined,
-    )
+  const worth = (one: Witness) => (one.kind === 'host' ? 0 : (one.at?.getTime() ?? 0))
+  return list.filter((one) => !one.off && one.at !== null).sort((a, b) => worth(b) - worth(a))[0]
+}
+
+function Name({ of }: { of: { id: string; name: string } }) {
+  const { t } = useTranslation()
+  return <Safe text={of.id === 'host' ? t('trace.thisHost') : of.name} />
 }
 
 /** What each witness said when the log was last verified in this window. */
@@ -67,7 +68,7 @@ export function WitnessFindings() {
         return (
           <li key={one.id} className="flex min-w-0 items-center gap-1">
             <Icon aria-hidden className={cn('size-3.5', one.ok ? 'text-green' : 'text-red')} />
-            <Safe text={one.name} />
+            <Name of={one} />
             <span className={one.ok ? 'text-t3' : 'text-red'}>
               {one.problem === ''
                 ? t('trace.agrees', { n: count(one.rows, i18n.language) })

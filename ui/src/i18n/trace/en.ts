@@ -182,6 +182,7 @@ export const en = {
     agrees: 'agrees on {{n}} records',
     evidence: 'Evidence bundle',
     evidenceHelp: 'The records with their proofs as one file, which moeca-verify checks alone',
+    thisHost: 'this host',
     by: 'By',
     range: 'Time',
     groupings: {

@@ -181,6 +181,7 @@ export const ja: TraceWords = {
     agrees: '{{n}} 件が一致',
     evidence: '証拠ファイル',
     evidenceHelp: '記録と証明を 1 つのファイルに。moeca-verify だけで検証できます',
+    thisHost: 'このホスト',
     by: '集計単位',
     range: '期間',
     groupings: {

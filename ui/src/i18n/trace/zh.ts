@@ -181,6 +181,7 @@ export const zh: TraceWords = {
     agrees: '{{n}} 条一致',
     evidence: '证据包',
     evidenceHelp: '记录及其证明的单个文件，可由 moeca-verify 独立验证',
+    thisHost: '本机',
     by: '分组',
     range: '时间',
     groupings: {
