@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"path/filepath"
 	"regexp"
@@ -88,6 +89,8 @@ type world struct {
 	log     *audit.Log
 	g       *Gateway
 	session session.Session
+	token   string
+	addr    string // of the listener for real connections
 
 	mu      sync.Mutex
 	intents map[string]promised  // of this age, by the id of their request
@@ -124,7 +127,7 @@ func (w *world) mustHaveSeenEverything() {
 	for _, what := range []string{
 		"answered", "refused", "caller gone", "caller reset", "gate panics", "proxy panics", "body panics", "upstream unreachable",
 		"upstream cut", "log down", "disk full", "end: close", "end: power", "end: failed", "outcome: ok", "outcome: panic", "outcome: client-gone",
-		"outcome: upstream-error", "outcome: unknown",
+		"outcome: upstream-error", "outcome: unknown", "connection reset", "request broken off", "answer broken off",
 	} {
 		if w.events[what] == 0 {
 			w.t.Errorf("it never happened: %s; %v", what, w.events)
@@ -190,7 +193,13 @@ func (w *world) start() {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.session = m.Session
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.session, w.token, w.addr = m.Session, m.Token, l.Addr().String()
+	g := w.g
+	go func() { _ = g.ServeTokens(l) }()
 }
 
 // withoutNetwork takes out the gates that resolve names, and puts in one that
@@ -518,8 +527,54 @@ func troubleOf(id string) string {
 	return ""
 }
 
+// connect makes a request over a connection of its own and breaks it off at any
+// byte of request or answer, in one of the ways in which connections end.
+func (w *world) connect(rng *rand.Rand) {
+	id := fmt.Sprintf("id-%dt0", w.next.Add(1))
+	c, err := net.Dial("tcp", w.addr)
+	if err != nil {
+		w.t.Error(err)
+		return
+	}
+	defer c.Close()
+	if rng.IntN(2) == 0 {
+		_ = c.(*net.TCPConn).SetLinger(0) // closing it is a reset
+		w.event("connection reset")
+	}
+	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+	ask := "GET /tool/items/" + id + " HTTP/1.1\r\nHost: " + w.addr + "\r\nConnection: close\r\nX-Moeca-Session: " + w.token + "\r\n\r\n"
+	if rng.IntN(2) == 0 {
+		ask = strings.Replace(ask, "GET", "POST", 1)
+		ask = strings.Replace(ask, "\r\n\r\n", "\r\nContent-Length: 2\r\n\r\n{}", 1)
+	}
+	if rng.IntN(4) == 0 {
+		ask = ask[:rng.IntN(len(ask))]
+		_, _ = io.WriteString(c, ask)
+		w.event("request broken off")
+		return
+	}
+	if _, err := io.WriteString(c, ask); err != nil || rng.IntN(4) == 0 {
+		return
+	}
+	got := make([]byte, 16)
+	n, err := io.ReadFull(c, got)
+	if n == 0 {
+		return // the age ended, or the log
+	}
+	known, durable := w.durable(id)
+	if status := string(got[:n]); err == nil && !strings.Contains(status, " 503 ") && (!known || !durable) && strings.Contains(status, " 200 ") {
+		w.t.Errorf("%s is answered %q over a connection: in the log %v, durable %v", id, status, known, durable)
+	}
+	_, _ = io.CopyN(io.Discard, c, rng.Int64N(400))
+	w.event("answer broken off")
+}
+
 // request makes one, of a random kind with a random trouble.
 func (w *world) request(rng *rand.Rand) {
+	if rng.IntN(8) == 0 {
+		w.connect(rng)
+		return
+	}
 	n := rng.IntN(len(troubles))
 	id, trouble := fmt.Sprintf("id-%dt%d", w.next.Add(1), n), troubles[n]
 	method, target, body := "GET", "/tool/items/"+id, ""
