@@ -18,6 +18,8 @@ export type HostStatus = {
   broken: BrokenLog | undefined
   /** When the log began in the place of a broken one. */
   restarted: Date | undefined
+  /** Who saw the log last, this host left aside. */
+  witness: { name: string; at: Date; stale: boolean } | undefined
 }
 
 export type BrokenLog = { row: number; file: string; offset: number; cause: string; rows: number }
@@ -41,6 +43,14 @@ export function useStatus() {
         broken: wire.gateway.broken,
         restarted:
           wire.gateway.follows === undefined ? undefined : new Date(wire.gateway.follows.at),
+        witness:
+          wire.witness.at === undefined
+            ? undefined
+            : {
+                name: wire.witness.name ?? '',
+                at: new Date(wire.witness.at),
+                stale: wire.witness.stale,
+              },
       }
     },
     // The log grows without events of the board: look at its head as well.

@@ -5,6 +5,7 @@ import { lastContact } from '@/api/contact'
 import { type HostStatus, useStatus } from '@/api/status'
 import { useTasks } from '@/api/tasks'
 import { useLastVerify } from '@/api/verify'
+import { Age } from '@/components/Age'
 import { Chip } from '@/components/Chip'
 import { cn } from '@/components/cn'
 import { Scripted } from '@/components/Mark'
@@ -106,6 +107,13 @@ function Log({ status }: { status: HostStatus }) {
         <Icon aria-hidden className="size-3" />
         {report?.ok ? t('strip.verifyOk') : bad ? t('strip.verifyBroken') : t('strip.unverified')}
       </span>
+      {status.witness === undefined ? null : (
+        <Tip text={status.witness.name}>
+          <span className={cn(status.witness.stale && 'text-amber')}>
+            {t('strip.witnessed')} <Age when={status.witness.at} />
+          </span>
+        </Tip>
+      )}
     </Link>
   )
 }

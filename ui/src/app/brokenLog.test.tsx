@@ -11,6 +11,7 @@ const status = (gateway: object) => ({
   isolation: '',
   demo: false,
   data: '/d',
+  witness: { rows: 0, stale: false },
   gateway: { ok: false, records: 9, head: 'h', ...gateway },
 })
 

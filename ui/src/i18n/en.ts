@@ -79,6 +79,7 @@ export const en = {
     verifyOk: 'verified',
     verifyBroken: 'log broken',
     restarted: 'restarted on {{time}}',
+    witnessed: 'witnessed',
   },
   broken: {
     title: 'The log is broken at row {{row}}.',

@@ -81,6 +81,7 @@ export const ja: Messages = {
     verifyOk: '検証済み',
     verifyBroken: 'ログが壊れています',
     restarted: '{{time}} に再開',
+    witnessed: '証人が確認：',
   },
   broken: {
     title: 'ログが {{row}} 行目で壊れています。',

@@ -80,6 +80,7 @@ export const zh: Messages = {
     verifyOk: '已验证',
     verifyBroken: '日志损坏',
     restarted: '于 {{time}} 重新开始',
+    witnessed: '见证于',
   },
   broken: {
     title: '日志在第 {{row}} 行损坏。',
