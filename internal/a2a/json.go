@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
+
+	"moeca/internal/strictjson"
 )
 
 const (
@@ -28,8 +30,8 @@ type document struct {
 func parse(body []byte) (d document, ok bool) {
 	body, tail := wholeText(body)
 	text := strings.TrimLeft(strings.ToValidUTF8(string(body), "\uFFFD"), "\uFEFF \t\r\n")
-	if len(tail) == 0 && json.Valid([]byte(text)) {
-		if !deeper(text, maxDepth) {
+	if b := []byte(text); len(tail) == 0 && json.Valid(b) {
+		if !strictjson.Deeper(b, maxDepth) {
 			return document{value: gjson.Parse(text)}, true
 		}
 		return document{}, false
@@ -53,24 +55,6 @@ func wholeText(body []byte) (whole, tail []byte) {
 		}
 	}
 	return body, nil
-}
-
-// deeper counts brackets outside strings of valid JSON.
-func deeper(s string, limit int) bool {
-	depth := 0
-	for i := 0; i < len(s); i++ {
-		switch s[i] {
-		case '"':
-			i = quoted(s, i) - 1
-		case '{', '[':
-			if depth++; depth > limit {
-				return true
-			}
-		case '}', ']':
-			depth--
-		}
-	}
-	return false
 }
 
 // quoted returns the place after the string that begins at i, or more than
@@ -201,7 +185,7 @@ func surrogate(escape string) bool {
 // own. It returns nil for what is no JSON or nested too deep.
 func compact(raw string) json.RawMessage {
 	var b bytes.Buffer
-	if json.Compact(&b, []byte(raw)) != nil || b.Len() == 0 || deeper(raw, maxDepth) {
+	if json.Compact(&b, []byte(raw)) != nil || b.Len() == 0 || strictjson.Deeper(b.Bytes(), maxDepth) {
 		return nil
 	}
 	return bytes.Clone(b.Bytes())

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/tidwall/gjson"
+
+	"moeca/internal/strictjson"
 )
 
 // events calls each for the data of every event of a stream that is JSON, and
@@ -29,7 +31,7 @@ func events(body string, each func(gjson.Result)) (count int, unread string) {
 		switch {
 		case strings.TrimSpace(event) == "[DONE]":
 			count++
-		case json.Valid([]byte(event)) && !deeper(event, maxDepth):
+		case json.Valid([]byte(event)) && !strictjson.Deeper([]byte(event), maxDepth):
 			count++
 			each(gjson.Parse(event))
 		case strings.TrimSpace(event) != "":

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"moeca/internal/strictjson"
 )
 
 // Limits bound what a Reader accepts. Zero values mean the defaults.
@@ -99,7 +101,7 @@ func (r *Reader) line() (line []byte, cut bool, err error) {
 
 func parseEvent(line []byte, cut bool) Event {
 	line = bytes.ToValidUTF8(line, []byte("\uFFFD"))
-	if cut || depth(line) > maxDepth {
+	if cut || strictjson.Deeper(line, maxDepth) {
 		return Event{Type: EventOutput, Text: string(line), Cut: cut}
 	}
 	var e Event
@@ -120,24 +122,4 @@ func parseEvent(line []byte, cut bool) Event {
 		e.Usage.Input, e.Usage.Output = max(e.Usage.Input, 0), max(e.Usage.Output, 0)
 	}
 	return e
-}
-
-// depth is the deepest nesting of brackets outside strings.
-func depth(line []byte) int {
-	deepest, now, quoted := 0, 0, false
-	for i := 0; i < len(line); i++ {
-		switch c := line[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
-			now++
-			deepest = max(deepest, now)
-		case c == '}' || c == ']':
-			now--
-		}
-	}
-	return deepest
 }

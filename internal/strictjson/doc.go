@@ -21,6 +21,8 @@
 // value, of which there are at most MaxValues. One reading serves whoever asks:
 // a Document may be used concurrently.
 //
+// Deeper counts nesting alone, for texts that another reader is to take.
+//
 // It does not judge numbers (1e999 is JSON), the length of strings, or lone
 // surrogates in values: the replacement character they are read as matches no
 // name a policy would permit.

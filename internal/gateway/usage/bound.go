@@ -78,45 +78,6 @@ func Estimate(d Dialect, doc strictjson.Document, l Limits) (Bound, error) {
 	return b, nil
 }
 
-// tooDeep counts brackets outside strings, before any recursive reader runs.
-func tooDeep(body []byte, limit int) bool {
-	depth := 0
-	for i := 0; i < len(body); i++ {
-		switch body[i] {
-		case '"':
-			i = stringEnd(body, i+1)
-		case '{', '[':
-			if depth++; depth > limit {
-				return true
-			}
-		case '}', ']':
-			depth--
-		}
-	}
-	return false
-}
-
-// stringEnd is the place of the quote that ends the string whose inside begins
-// at i, or the end of the body. Most of a body is inside strings, so it is
-// skipped and not walked; the next quote is looked for once.
-func stringEnd(body []byte, i int) int {
-	for quote := -1; i < len(body); {
-		if quote < i {
-			n := bytes.IndexByte(body[i:], '"')
-			if n < 0 {
-				return len(body)
-			}
-			quote = i + n
-		}
-		escape := bytes.IndexByte(body[i:quote], '\\')
-		if escape < 0 {
-			return quote
-		}
-		i += escape + 2
-	}
-	return len(body)
-}
-
 // hosted is what a call asks the provider to run.
 type hosted struct {
 	any      bool
@@ -308,7 +269,7 @@ func whole(n float64, otherwise int64) int64 {
 // validDocument is gjson's check behind the depth limit, which keeps its
 // recursion off bodies made to overflow a stack.
 func validDocument(b []byte) bool {
-	return !tooDeep(b, 4*maxDepth) && gjson.ValidBytes(b) && len(bytes.TrimSpace(b)) > 0
+	return !strictjson.Deeper(b, 4*maxDepth) && gjson.ValidBytes(b) && len(bytes.TrimSpace(b)) > 0
 }
 
 // ModelOf returns the model a call asks for, cut to what a row takes: Gemini

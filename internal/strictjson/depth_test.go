@@ -1,4 +1,4 @@
-package usage
+package strictjson
 
 import (
 	"strings"
@@ -13,14 +13,14 @@ func TestDepthIsCountedOutsideStrings(t *testing.T) {
 	for body, deep := range map[string]bool{
 		`[[1]]`: false, `[[[1]]]`: true, `["[[[["]`: false, `["\"[[[["]`: false, `["\\",[[1]]]`: true, `"[[[`: false, `["\`: false, `["\"`: false,
 	} {
-		if got := tooDeep([]byte(body), 2); got != deep {
+		if got := Deeper([]byte(body), 2); got != deep {
 			t.Errorf("%s: deep is %v", body, got)
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		body := strings.Join(rapid.SliceOf(rapid.SampledFrom([]string{`\`, `"`, `[`, `{`, `]`, `}`, `a`, `\"`, `\\`})).Draw(t, "parts"), "")
 		limit := rapid.IntRange(0, 5).Draw(t, "limit")
-		if got, want := tooDeep([]byte(body), limit), deepByByte(body, limit); got != want {
+		if got, want := Deeper([]byte(body), limit), deepByByte(body, limit); got != want {
 			t.Fatalf("%s at %d: %v, by byte %v", body, limit, got, want)
 		}
 	})
