@@ -130,7 +130,7 @@ func New(d Deps) (*Service, error) {
 
 func (d *Deps) fill() error {
 	if d.DB == nil || d.Bus == nil || d.Repos == nil || d.Driver == nil || d.Gateway == nil || d.Sockets == nil ||
-		d.Providers == nil || d.Ledger == nil || d.Log == nil || d.Signer == nil {
+		d.Providers == nil || d.Ledger == nil || d.Log == nil || d.Trust == nil || d.Signer == nil {
 		return errors.New("board: a dependency is missing")
 	}
 	if !filepath.IsAbs(d.Data) || d.Owner == "" || d.UID <= 0 || d.GID <= 0 {

@@ -106,7 +106,7 @@ type Deps struct {
 	Ledger    Ledger
 	Log       LedgerReader
 	Signer    Signer
-	Trust     func(ctx context.Context) error // why the log is not to be relied on; nil: it always is
+	Trust     func(ctx context.Context) error // why the log is not to be relied on, or nil
 
 	Data     string // data directory: trees/, logs/, cache/ are made below it
 	Owner    string // id of the data directory, label of every sandbox
