@@ -24,8 +24,10 @@ type launchOut struct {
 }
 
 func (s *Server) registerAuth() {
-	huma.Register(s.api, op(publicRequest, "exchange", http.MethodPost, "/api/auth/exchange",
-		"Exchange a single-use launch token for a bearer"),
+	exchange := op(publicRequest, "exchange", http.MethodPost, "/api/auth/exchange",
+		"Exchange a single-use launch token for a bearer")
+	exchange.Middlewares = huma.Middlewares{s.ofThisUser}
+	huma.Register(s.api, exchange,
 		func(_ context.Context, in *exchangeIn) (*body[exchangeOut], error) {
 			bearer := s.deps.Tokens.Exchange(in.Body.Launch)
 			if bearer == "" {
@@ -44,6 +46,16 @@ func (s *Server) registerAuth() {
 				Launch: s.deps.Tokens.Launch(), TTL: int(launchTTL.Seconds()),
 			}}, nil
 		})
+}
+
+// ofThisUser refuses before the token is looked at, so that the link still works
+// for the one it is for.
+func (s *Server) ofThisUser(ctx huma.Context, next func(huma.Context)) {
+	if s.deps.OwnPeer != nil && !s.deps.OwnPeer(ctx.RemoteAddr()) {
+		writeProblem(ctx, http.StatusForbidden, "other_user", "this link is for the user who runs moeca; it was not used up")
+		return
+	}
+	next(ctx)
 }
 
 func scopeNames(scopes []Scope) []string {

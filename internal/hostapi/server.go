@@ -54,7 +54,8 @@ type Deps struct {
 	// Record appends a row about a person's change; durable when it returns.
 	Record  func(ctx context.Context, action, object string, change any) error
 	Tokens  *Tokens
-	UI      fs.FS // built UI; without index.html a page says how to build it
+	OwnPeer func(remote string) bool // whether a connection is of this user; nil: nobody can tell
+	UI      fs.FS                    // built UI; without index.html a page says how to build it
 	Logger  *slog.Logger
 	Version string
 	Now     func() time.Time

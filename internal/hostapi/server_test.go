@@ -187,6 +187,22 @@ func TestExchangeAnswersAProblem(t *testing.T) {
 	}
 }
 
+// The link stands in the arguments of the command that opens the browser, where
+// every user of the machine can read it.
+func TestLaunchTokenIsOfNoUseToAnotherUser(t *testing.T) {
+	s, tokens := newTestServer(t)
+	own := false
+	s.deps.OwnPeer = func(string) bool { return own }
+	request := `{"launch_token":"` + tokens.Launch() + `"}`
+	if w := send(s, "POST", "/api/auth/exchange", "", request); w.Code != http.StatusForbidden || strings.Contains(w.Body.String(), `"token"`) {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	own = true
+	if w := send(s, "POST", "/api/auth/exchange", "", request); w.Code != http.StatusOK {
+		t.Errorf("the link was used up by somebody else: %d %s", w.Code, w.Body)
+	}
+}
+
 // A token in a URL would be logged; it must not work.
 func TestTokenInURLDoesNotWork(t *testing.T) {
 	s, tokens := newTestServer(t)

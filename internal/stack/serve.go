@@ -39,7 +39,7 @@ func (s *Stack) serve(context.Context) error {
 		Sessions:  programs{sessions: s.sessions, providers: s.providers, address: s.gateway.Address},
 		Witnesses: witnesses{s}, RestartLog: s.restartLog, Retention: s.retention,
 		Status: s.Status, Doctor: func(ctx context.Context) hostapi.Doctor { return s.doctor(ctx) },
-		Demo: s.beginDemo, Record: s.record, Tokens: s.tokens, UI: s.opts.UI, Logger: s.log, Version: s.opts.Version, Now: time.Now,
+		Demo: s.beginDemo, Record: s.record, Tokens: s.tokens, OwnPeer: ownPeer, UI: s.opts.UI, Logger: s.log, Version: s.opts.Version, Now: time.Now,
 	})
 	guard, err := web.NewGuard(addr, api)
 	if err != nil {
