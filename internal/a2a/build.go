@@ -12,6 +12,7 @@ type Builder struct {
 	byID     map[string]*context
 	sessions map[string]*session
 	started  map[int64]finisher // by row; nil once finished
+	outcomes map[int64]*Exchange
 }
 
 // finisher is an exchange whose outcome is not known yet.
@@ -36,7 +37,7 @@ type task struct {
 
 // NewBuilder returns a builder that has seen nothing.
 func NewBuilder() *Builder {
-	return &Builder{byID: map[string]*context{}, sessions: map[string]*session{}, started: map[int64]finisher{}}
+	return &Builder{byID: map[string]*context{}, sessions: map[string]*session{}, started: map[int64]finisher{}, outcomes: map[int64]*Exchange{}}
 }
 
 // Build makes a Tree of exchanges in any order.
@@ -57,6 +58,11 @@ func Build(exchanges []Exchange) Tree {
 	}
 	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(a.seq, b.seq) })
 	b := NewBuilder()
+	for _, r := range rows {
+		if r.half {
+			b.outcomes[r.seq] = r.x
+		}
+	}
 	for _, r := range rows {
 		if r.half {
 			b.Add(r.x.intent())
@@ -88,6 +94,17 @@ func (b *Builder) Add(x Exchange) {
 	}
 }
 
+// outcome is an exchange with its outcome, if that is known.
+func (b *Builder) outcome(seq int64) *Exchange {
+	known := b.outcomes[seq]
+	if known == nil {
+		return nil
+	}
+	x := *known
+	x.Time, x.End = x.Time.UTC(), x.End.UTC()
+	return &x
+}
+
 func (b *Builder) start(x *Exchange) finisher {
 	t := b.task(x)
 	if !x.conversation() {
@@ -96,7 +113,7 @@ func (b *Builder) start(x *Exchange) finisher {
 	key := t.context + "\x00" + t.id + "\x00" + x.Session
 	s := b.sessions[key]
 	if s == nil {
-		s = newSession(x.Session, t)
+		s = newSession(x.Session, t, b.outcome)
 		b.sessions[key] = s
 	}
 	return s.ask(x)

@@ -44,7 +44,9 @@
 //
 // Rows are processed in their order, an intent apart from its outcome. So a
 // Builder that was given each exchange when its intent was read, and again when
-// its outcome was, has the tree that Build makes of all of them at once.
+// its outcome was, has the tree that Build makes of all of them at once. One case
+// is left to Build: a client may repeat an answer before the row that it was
+// sent, and that it was the model's is known only to who has that row.
 //
 // # Bad input
 //

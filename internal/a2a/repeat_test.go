@@ -155,9 +155,15 @@ func spaced(list []Exchange) []Exchange {
 	return list
 }
 
-// inRows adds exchanges in the order of their rows and looks in between.
+// inRows adds exchanges in the order of their rows and looks in between. Outcomes
+// are known before their rows, as Build knows them.
 func inRows(list []Exchange) Tree {
 	b := NewBuilder()
+	for i := range list {
+		if x := &list[i]; x.OutcomeSeq > x.Seq {
+			b.outcomes[x.Seq] = x
+		}
+	}
 	for row := int64(1); row < 64; row++ {
 		for _, x := range list {
 			if x.Seq == row {
@@ -193,7 +199,7 @@ func TestSessions(t *testing.T) {
 // is read, and its places are those of the whole body.
 func TestRepeatedHistoryIsNotReadAgain(t *testing.T) {
 	for _, d := range []Dialect{Anthropic, Chat, Responses, Gemini} {
-		s := newSession("s", &task{})
+		s := newSession("s", &task{}, func(int64) *Exchange { return nil })
 		talk := []utterance{{text: "task"}, {agent: true, text: "ä", call: "c1"}, {text: "r", call: "c1"}}
 		ask := func(mark bool) asked {
 			x := recorded(int64(len(talk)), d, targets[d])

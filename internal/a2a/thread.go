@@ -19,6 +19,8 @@ type session struct {
 	items   map[string][]digest // atoms of what answers brought, by its id
 	recent  [2]repeated         // requests, the last first
 	tools   tools
+	open    []*pending // calls without an outcome
+	outcome func(seq int64) *Exchange
 }
 
 // node is an atom after a path of others.
@@ -46,9 +48,9 @@ type thread struct {
 	tools   digest
 }
 
-func newSession(id string, t *task) *session {
+func newSession(id string, t *task, outcome func(seq int64) *Exchange) *session {
 	s := &session{
-		id: id, task: t, nodes: map[digest]*node{}, answers: map[call]*message{}, said: map[digest]bool{},
+		id: id, task: t, outcome: outcome, nodes: map[digest]*node{}, answers: map[call]*message{}, said: map[digest]bool{},
 		ends: map[string]*node{}, items: map[string][]digest{}, tools: newTools(),
 	}
 	s.root = &node{path: sum("root")}
@@ -144,6 +146,7 @@ func (s *session) ask(x *Exchange) finisher {
 		return nil
 	}
 	q, from := s.read(x)
+	s.hurryNamed(&q)
 	list := atoms(q.turns, x.Dialect == Gemini, s.items)
 	for _, id := range []string{q.kept, q.previous} {
 		if known := s.ends[id]; known != nil {
@@ -151,6 +154,10 @@ func (s *session) ask(x *Exchange) finisher {
 		}
 	}
 	at, known := s.walk(from, list)
+	for known < len(list) && s.hurry(func(p *pending) bool { return p.at == at && p.ahead().begins(list[known].hash) }) {
+		further, n := s.walk(at, list[known:])
+		at, known = further, known+n
+	}
 	rules := rulesOf(&q)
 	if m := s.answers[call{at, rules.all}]; m != nil && known == len(list) && !q.partial && !x.refused() {
 		s.last = m.thread
@@ -185,22 +192,87 @@ type pending struct {
 	attempt int
 	at      *node
 	kept    string // conversation the provider keeps
+	seq     int64
+	seen    *foreseen // of its outcome, once somebody asked
+}
+
+// foreseen is what a request may repeat or name of an answer.
+type foreseen struct {
+	id    string
+	first digest
+	some  bool // there is a first
+}
+
+func (t *foreseen) begins(with digest) bool { return t.some && t.first == with }
+
+// ahead looks at the outcome of a call, where it is known though its row has not
+// come.
+func (p *pending) ahead() *foreseen {
+	if p.seen != nil {
+		return p.seen
+	}
+	p.seen = &foreseen{}
+	if x := p.session.outcome(p.seq); x != nil {
+		said := readAnswer(x)
+		p.seen.id = strings.Clone(said.id)
+		if list := p.atoms(x, &said); len(list) > 0 {
+			p.seen.first, p.seen.some = list[0].hash, true
+		}
+	}
+	return p.seen
+}
+
+// hurry takes outcomes before their rows: a client that has the whole answer
+// may ask on before the gateway has noted that it was sent.
+func (s *session) hurry(those func(*pending) bool) (some bool) {
+	for _, p := range slices.Clone(s.open) {
+		if !those(p) {
+			continue
+		}
+		if x := s.outcome(p.seq); x != nil {
+			p.finish(x)
+			some = true
+		}
+	}
+	return some
+}
+
+// hurryNamed is hurry for the answer or the conversation that a request names.
+func (s *session) hurryNamed(q *asked) {
+	if q.previous == "" && q.kept == "" {
+		return
+	}
+	s.hurry(func(p *pending) bool {
+		return q.kept != "" && p.kept == q.kept || q.previous != "" && s.ends[q.previous] == nil && p.ahead().id == q.previous
+	})
 }
 
 func (s *session) await(x *Exchange, m *message, at *node, kept string) finisher {
 	m.thread.waiting++
 	s.task.open++
-	return &pending{session: s, msg: m, attempt: m.begin(x), at: at, kept: strings.Clone(kept)}
+	p := &pending{session: s, msg: m, attempt: m.begin(x), at: at, kept: strings.Clone(kept), seq: x.Seq}
+	s.open = append(s.open, p)
+	return p
+}
+
+// atoms are those of an answer.
+func (p *pending) atoms(x *Exchange, said *said) []atom {
+	return atoms([]turn{{role: RoleAgent, parts: firstChoice(said.parts)}}, x.Dialect == Gemini, nil)
 }
 
 // finish takes the outcome of a call.
 func (p *pending) finish(x *Exchange) {
 	s, a := p.session, p.msg.attempts[p.attempt]
+	i := slices.Index(s.open, p)
+	if i < 0 {
+		return // it was taken before its row
+	}
+	s.open = slices.Delete(s.open, i, i+1)
 	p.msg.thread.waiting--
 	s.task.open--
 	said := readAnswer(x)
 	at := p.at
-	for _, atom := range atoms([]turn{{role: RoleAgent, parts: firstChoice(said.parts)}}, x.Dialect == Gemini, nil) {
+	for _, atom := range p.atoms(x, &said) {
 		at = s.grow(at, atom.hash, p.msg.thread, p.msg, p.attempt)
 		s.said[atom.hash] = true
 	}

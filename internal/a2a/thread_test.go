@@ -392,6 +392,51 @@ func TestConversationsTheProviderKeeps(t *testing.T) {
 		  1-answer agent message thread=1 thinking("rs_1") text("a1")`)
 }
 
+// TestAnAnswerIsRepeatedBeforeItsRow: a client that has read all of an answer
+// asks on before the gateway has noted that it was sent. What it repeats was said
+// by the model, whatever the order of the rows.
+func TestAnAnswerIsRepeatedBeforeItsRow(t *testing.T) {
+	// late gives the first exchange the row after the intent of the second.
+	late := func(first, second Exchange) []Exchange {
+		first.OutcomeSeq, second.OutcomeSeq = 4, 5
+		return []Exchange{first, second, told(6, "a3", "user: u9")}
+	}
+	for name, c := range map[string]struct{ first, second Exchange }{
+		"a text": {told(1, "a1", "user: u1"), told(3, "a2", "user: u1", "assistant: a1", "user: u2")},
+		"a longer history": {
+			told(1, "a1", "user: u0", "assistant: a0", "user: u1"),
+			told(3, "a2", "user: u0", "assistant: a0", "user: u1", "assistant: a1", "user: u2"),
+		},
+	} {
+		inOrder := []Exchange{c.first, c.second, told(6, "a3", "user: u9")}
+		want := outline(Build(inOrder))
+		if got := outline(Build(late(c.first, c.second))); got != want || strings.Contains(got, "thread=3") {
+			t.Errorf("%s: %s", name, cmp.Diff(want, got))
+		}
+	}
+	kept := func(seq int64, request string) Exchange {
+		x := recorded(seq, Responses, targets[Responses])
+		x.Request = []byte(request)
+		x.Response = []byte(strings.ReplaceAll(`{"id":"resp_N","status":"completed","output":[{"id":"msg_N","type":"message","role":"assistant","content":[{"type":"output_text","text":"aN"}]}]}`, "N", string(rune('0'+seq))))
+		return x
+	}
+	for name, next := range map[string]string{
+		"by answer":       `{"input":"u2","previous_response_id":"resp_1"}`,
+		"by conversation": `{"input":"u2","conversation":{"id":"conv_1"}}`,
+	} {
+		first, second := kept(1, `{"input":"u1","conversation":"conv_1"}`), kept(3, next)
+		want := outline(Build([]Exchange{first, second, told(6, "a3", "user: u9")}))
+		if got := outline(Build(late(first, second))); got != want {
+			t.Errorf("%s: %s", name, cmp.Diff(want, got))
+		}
+	}
+	// What no answer had is still claimed, also while one is awaited.
+	lie := told(3, "a2", "user: u1", "assistant: a lie", "user: u2")
+	if got := outline(Build(late(told(1, "a1", "user: u1"), lie))); !strings.Contains(got, `claimed text("a lie")`) {
+		t.Errorf("a lie is not claimed:\n%s", got)
+	}
+}
+
 func TestRefusalWithoutItsBody(t *testing.T) {
 	x := told(1, "", "user: u")
 	x.OutcomeSeq, x.Request, x.Response, x.Status, x.Refusal = 0, nil, nil, 402, Refusal{"budget", "spent"}
