@@ -6,10 +6,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/tidwall/gjson"
+
+	"moeca/internal/audit"
 	"moeca/internal/audit/witnesstest"
 	"moeca/internal/board"
 	"moeca/internal/gateway/gatewayapi"
@@ -66,6 +70,7 @@ func TestWitnessesOfTheLog(t *testing.T) {
 	if out := mustRun(t, dir, "audit", "verify", "--witness", list); strings.Count(out, "agrees with") != 5 {
 		t.Errorf("not every witness agrees:\n%s", out)
 	}
+	mustBundleCosigned(t, s, w, task.ID)
 	s.stop()
 	note := filepath.Join(dir, "note")
 	if err := os.WriteFile(note, []byte(git(t, repoPath, "show", "refs/moeca/witness:checkpoint")+"\n"), 0o600); err != nil {
@@ -93,6 +98,32 @@ func TestWitnessesOfTheLog(t *testing.T) {
 		}
 	}
 	mustStandStill(t, dir, repo, write)
+}
+
+// mustBundleCosigned waits until the witness has cosigned what was done for a task:
+// its bundle then carries that, and the verifier takes it.
+func mustBundleCosigned(t *testing.T, s *server, w *witnesstest.Witness, task string) {
+	t.Helper()
+	key, err := audit.ParseWitnessKey(w.Vkey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	eventually(t, 20*time.Second, "a bundle with a cosignature", func() bool {
+		n++
+		file := filepath.Join(s.dir, "bundle-"+strconv.Itoa(n))
+		mustRun(t, s.dir, "audit", "bundle", "--task", task, "-o", file)
+		out, err := exec.Command(filepath.Join(bin(t), "moeca-verify"), file, "--json").CombinedOutput()
+		if err != nil {
+			t.Fatalf("moeca-verify: %v\n%s", err, out)
+		}
+		c, err := audit.ParseCheckpoint(gjson.GetBytes(out, "checkpoint").String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = key.Cosigned(c)
+		return err == nil
+	})
 }
 
 // mustStandStill starts the host on a log that is not what was seen of it.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"time"
 
 	"moeca/internal/audit"
 )
@@ -23,11 +24,12 @@ type log struct {
 	now  audit.Checkpoint
 	err  error    // why there is no checkpoint
 	past []string // origins of logs that a person has ended
+	rows bool     // where the checkpoint is behind, ask the rows
 }
 
 func readLog(dir string, past []string) log {
 	c, _, err := audit.ReadCheckpoint(dir)
-	return log{dir, c, err, past}
+	return log{dir: dir, now: c, err: err, past: past}
 }
 
 // ended says whether a checkpoint is of a log that a person has ended.
@@ -43,6 +45,10 @@ func (l log) continues(ctx context.Context, held audit.Checkpoint) (string, erro
 		return "there is no signed log any more: it was deleted", nil
 	case l.err != nil:
 		return "", l.err
+	case l.rows && held.Origin == l.now.Origin && held.Size > l.now.Size: // a power cut may have taken the newest checkpoint
+		if rep, err := audit.Verify(ctx, l.dir, audit.VerifyOptions{Held: &held}); err != nil || rep.OK {
+			return "", err
+		}
 	}
 	err := audit.Continues(ctx, l.dir, l.now, held)
 	var diverged *audit.DivergedError
@@ -144,7 +150,7 @@ func (l log) checkRepo(ctx context.Context, f Finding, h History, s State) Findi
 	for _, state := range slices.Backward(states) {
 		c, err := audit.ParseCheckpoint(string(state.Content))
 		switch {
-		case err != nil:
+		case err != nil || state.At.Before(s.After.Truncate(time.Second)):
 		case c.Origin == ours:
 			seen = append(seen, audit.Sighting{At: state.At, Checkpoint: c})
 		default:
@@ -184,6 +190,7 @@ func Look(ctx context.Context, data, dir string, open func(context.Context, Repo
 		return nil, err
 	}
 	l := readLog(dir, k.Past)
+	l.rows = true
 	var out []Finding
 	for _, v := range k.views() {
 		if v.Setting.Off {

@@ -28,6 +28,7 @@ type Options struct {
 type Keeper struct {
 	o     Options
 	round sync.Mutex // held over a round
+	said  string     // why the last one told nobody
 	kick  chan string
 
 	mu   sync.Mutex
@@ -115,7 +116,9 @@ func (k *Keeper) Trust(ctx context.Context) error {
 			return fmt.Errorf("the audit log is not what %s saw: %s", v.says(), v.State.Problem)
 		}
 	}
-	if f := readLog(k.o.Log, k.past()).look(ctx, views[0], nil); !f.OK {
+	l := readLog(k.o.Log, k.past())
+	l.rows = true // the gateway may not have signed again since its start
+	if f := l.look(ctx, views[0], nil); !f.OK {
 		return fmt.Errorf("the audit log is not what this host saw: %s", f.Problem)
 	}
 	return nil
@@ -147,12 +150,18 @@ func (k *Keeper) Round(ctx context.Context, merged string) {
 	defer k.round.Unlock()
 	now, err := k.pin(ctx)
 	if err != nil {
-		if ctx.Err() == nil {
+		if ctx.Err() == nil && err.Error() != k.said {
+			k.said = err.Error()
 			k.o.Logger.Warn("the audit log is told to no witness", "error", err)
 		}
 		return
 	}
-	for _, v := range k.due(ctx, now, merged) {
+	k.said = ""
+	due := k.due(ctx, now, merged)
+	if len(due) == 0 {
+		return
+	}
+	for _, v := range due {
 		state, err := k.tell(ctx, v, now)
 		if ctx.Err() != nil {
 			return

@@ -56,7 +56,11 @@ func (k *Keeper) Remove(id string) error {
 	if held, ok := states[id].checkpoint(); ok && id == HostID && held.Origin != readLog(k.o.Log, nil).now.Origin {
 		after = after.end(held.Origin)
 	}
+	name := after.States[id].Name
 	delete(after.States, id)
+	if _, repo := repoOf(id); repo { // its history stays: what is in it now counts no longer
+		after.States[id] = State{Name: name, After: k.o.Now().UTC()}
+	}
 	return k.set(after)
 }
 

@@ -101,7 +101,7 @@ func (k *Keeper) tellRepo(ctx context.Context, v View, now audit.Checkpoint, whe
 	if err := h.AddWitness(ctx, []byte(now.Text), message, git.Identity{Name: "moeca", Email: "moeca@localhost"}, when); err != nil {
 		return v.State, err
 	}
-	return State{Name: v.State.Name, At: when.UTC(), Size: now.Size, Text: now.Text, Note: f.Note}, nil
+	return State{Name: v.State.Name, At: when.UTC(), Size: now.Size, Text: now.Text, Note: f.Note, After: v.State.After}, nil
 }
 
 // own counts rows that only tell of a witness against all witnesses but one, so

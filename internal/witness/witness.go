@@ -66,7 +66,7 @@ const (
 	urlPace    = 10 * time.Minute
 	repoPace   = 24 * time.Hour
 	idlePace   = 12 * time.Hour
-	retryPace  = 5 * time.Minute // a witness on the network that failed
+	retryPace  = 30 * time.Minute // a witness that failed, each time of which is two rows
 
 	// StaleAfter is when the last witness is too long ago.
 	StaleAfter = 24 * time.Hour
@@ -108,6 +108,7 @@ type State struct {
 	Problem  string    `json:"problem,omitempty"` // of the last try
 	Diverged bool      `json:"diverged,omitempty"`
 	Note     string    `json:"note,omitempty"`
+	After    time.Time `json:"after,omitzero"` // of a repository: what is older was set aside by a person
 }
 
 // View is a witness with its state.

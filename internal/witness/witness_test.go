@@ -551,3 +551,72 @@ func TestARepositoryThatIsSwitchedOff(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 }
+
+// TestAPersonWhoTakesALogThatWasSetBack goes on with every witness that can: the
+// history in a repository counts from then on.
+func TestAPersonWhoTakesALogThatWasSetBack(t *testing.T) {
+	r := newRig(t)
+	r.tell()
+	early := filepath.Join(t.TempDir(), "early")
+	r.stop()
+	copyDir(t, r.data, early)
+	r.open()
+	r.rows("work", 9)
+	r.tell()
+	r.stop()
+	copyDir(t, filepath.Join(early, "audit"), r.dir())
+	r.open()
+	r.tell()
+	r.k.Round(t.Context(), "r1")
+	if err := r.k.Remove(HostID); err != nil {
+		t.Fatal(err)
+	}
+	r.tell()
+	if err := r.k.Trust(t.Context()); err == nil || !strings.Contains(err.Error(), git.WitnessRef) {
+		t.Fatalf("the repository still tells: %v", err)
+	}
+	if err := r.k.Remove("repo:r1"); err != nil {
+		t.Fatal(err)
+	}
+	r.now = r.now.Add(time.Hour)
+	r.rows("work", 2)
+	r.tell()
+	if err := r.k.Trust(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if f := r.findings()[KindRepo]; !f.OK || f.Entries != 1 {
+		t.Errorf("%+v", f)
+	}
+	r.rows("work", 2)
+	r.tell()
+	if f := r.findings()[KindRepo]; !f.OK || f.Entries != 2 {
+		t.Errorf("%+v", f)
+	}
+}
+
+// TestACheckpointThatAPowerCutTook: rows are there, the file that signs the newest of
+// them is an older one. Nobody cut anything off.
+func TestACheckpointThatAPowerCutTook(t *testing.T) {
+	r := newRig(t)
+	r.all()
+	older := read(t, filepath.Join(r.dir(), audit.CheckpointFile))
+	r.rows("work", 9)
+	r.tell()
+	r.stop()
+	if err := os.WriteFile(filepath.Join(r.dir(), audit.CheckpointFile), []byte(older), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for kind, f := range r.findings(r.list) {
+		if !f.OK {
+			t.Errorf("%s: %+v", kind, f)
+		}
+	}
+	if err := r.k.Trust(t.Context()); err != nil {
+		t.Error(err)
+	}
+	r.open()
+	r.tell()
+	if err := r.k.Trust(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

@@ -117,11 +117,13 @@ func TestWitnessAnswersThatAreNone(t *testing.T) {
 		answer func(w http.ResponseWriter, r *http.Request)
 		want   string
 	}{
-		"nothing":          {func(w http.ResponseWriter, _ *http.Request) {}, "cannot be used"},
-		"another key":      {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "\u2014 witness.example/w1 AAAAAAAA") }, "cannot be used"},
-		"a page":           {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") }, "cannot be used"},
-		"without end":      {func(w http.ResponseWriter, _ *http.Request) { w.Write(make([]byte, 1<<20)) }, "longer than"},
-		"a redirect":       {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere", 307) }, "not followed"},
+		"nothing":     {func(w http.ResponseWriter, _ *http.Request) {}, "cannot be used"},
+		"another key": {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "\u2014 witness.example/w1 AAAAAAAA") }, "cannot be used"},
+		"a page":      {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") }, "cannot be used"},
+		"without end": {func(w http.ResponseWriter, _ *http.Request) { w.Write(make([]byte, 1<<20)) }, "longer than"},
+		"a redirect": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
+		}, "not followed"},
 		"unknown log":      {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) }, "give its operator"},
 		"untrusted key":    {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(403) }, "does not trust"},
 		"busy":             {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(429) }, "asked again"},
