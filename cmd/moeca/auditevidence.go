@@ -40,6 +40,7 @@ type auditBundle struct {
 	Task     string `help:"A whole task instead of a run."`
 	Output   string `short:"o" required:"" help:"File to write, which must not exist; - is standard output." placeholder:"FILE"`
 	Withhold bool   `help:"Without contents; what commits to them stays."`
+	Held     string `name:"checkpoint" help:"File with the checkpoint that the receiver holds, to prove the rows to; rows behind it are left out." placeholder:"FILE"`
 }
 
 // Run writes an evidence bundle. It reads the log's files itself.
@@ -52,10 +53,16 @@ func (b *auditBundle) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	view := stack.ReadAudit(e.cli.Data)
-	return e.writeFile(b.Output, func(ctx context.Context, w io.Writer) error {
-		return view.Bundle(ctx, w, hostapi.AuditBundle{Run: run, Task: task, Withhold: b.Withhold})
-	})
+	view, q := stack.ReadAudit(e.cli.Data), hostapi.AuditBundle{Run: run, Task: task, Withhold: b.Withhold}
+	write := func(ctx context.Context, w io.Writer) error { return view.Bundle(ctx, w, q) }
+	if b.Held != "" {
+		held, err := os.ReadFile(b.Held)
+		if err != nil {
+			return err
+		}
+		write = func(ctx context.Context, w io.Writer) error { return view.BundleFor(ctx, w, q, string(held)) }
+	}
+	return e.writeFile(b.Output, write)
 }
 
 // writeFile writes a new file whole or not at all.

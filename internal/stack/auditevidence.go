@@ -40,7 +40,21 @@ func (v *AuditView) Bundle(ctx context.Context, w io.Writer, q hostapi.AuditBund
 	if err != nil {
 		return evidenceError(err)
 	}
-	_, err = audit.WriteBundle(ctx, v.dir, w, audit.BundleQuery{Run: q.Run, Task: q.Task, Withhold: q.Withhold, Checkpoint: against})
+	return v.bundle(ctx, w, q, against)
+}
+
+// BundleFor writes a bundle that is proven to a checkpoint somebody else holds,
+// who can compare it with that alone. Rows behind it are left out.
+func (v *AuditView) BundleFor(ctx context.Context, w io.Writer, q hostapi.AuditBundle, held string) error {
+	c, err := audit.ParseCheckpoint(held)
+	if err != nil {
+		return &board.Error{Kind: board.Invalid, Code: "audit_checkpoint", Message: err.Error(), Next: "name a file with what `moeca audit checkpoint` printed"}
+	}
+	return v.bundle(ctx, w, q, &c)
+}
+
+func (v *AuditView) bundle(ctx context.Context, w io.Writer, q hostapi.AuditBundle, against *audit.Checkpoint) error {
+	_, err := audit.WriteBundle(ctx, v.dir, w, audit.BundleQuery{Run: q.Run, Task: q.Task, Withhold: q.Withhold, Checkpoint: against})
 	return evidenceError(err)
 }
 
