@@ -252,6 +252,34 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
+// TestLongContentsAreManyLines: a session repeats its history in each call, so
+// contents of two hundred calls would not fit in memory.
+func TestLongContentsAreManyLines(t *testing.T) {
+	dir := t.TempDir()
+	l, err := audit.Open(dir, audit.Options{})
+	check(t, err)
+	long := `{"model":"m","messages":[{"role":"user","content":"` + strings.Repeat("x", 1<<20-100) + `"}]}`
+	for range 20 {
+		_, err := l.Queue(audit.Record{
+			Kind: audit.KindIntent, Upstream: "anthropic", Method: "POST", Target: "https://api.anthropic.com/v1/messages", Attrs: []audit.Attr{{Key: "class", Value: "inference"}},
+		}, body(long), nil)
+		check(t, err)
+	}
+	check(t, l.Close())
+	log, err := audit.OpenReader(dir)
+	check(t, err)
+	defer log.Close()
+	out := write(t, log, Options{Format: OTLP, Content: true})
+	for line := range strings.Lines(out) {
+		if len(line) > 2*textPerLine {
+			t.Errorf("a line has %d bytes", len(line))
+		}
+	}
+	if n := strings.Count(out, "\n"); n < 4 || len(out) < 20<<20 {
+		t.Errorf("%d lines, %d bytes", n, len(out))
+	}
+}
+
 // TestSpansFormTraces checks what a collector needs of spans: ids of the right
 // length, unique, parents in the same trace, and times that contain each other.
 func TestSpansFormTraces(t *testing.T) {

@@ -15,8 +15,12 @@ import (
 	"moeca/internal/auditindex"
 )
 
-// spansPerLine bounds what is in memory and the length of a line.
-const spansPerLine = 200
+// What is in memory, and the length of a line, is bounded: contents make a span
+// as long as they are, and two hundred of those would fill a machine.
+const (
+	spansPerLine = 200
+	textPerLine  = 4 << 20 // bytes of attributes after which a line ends
+)
 
 // The types below are OTLP/JSON: the JSON mapping of protobuf with ids in hex,
 // 64-bit numbers as strings and enums as numbers.
@@ -121,6 +125,7 @@ func (a *attributes) list(key string, list []string) {
 type tracer struct {
 	*exporter
 	spans    []span
+	text     int // bytes of their attributes
 	sessions map[sessionKey]*section
 	runs     map[string]*section
 }
@@ -350,7 +355,12 @@ func (t *tracer) end() error {
 
 func (t *tracer) span(s span) error {
 	t.spans = append(t.spans, s)
-	if len(t.spans) < spansPerLine {
+	for _, a := range s.Attributes {
+		if a.Value.String != nil {
+			t.text += len(*a.Value.String)
+		}
+	}
+	if len(t.spans) < spansPerLine && t.text < textPerLine {
 		return nil
 	}
 	return t.flush()
@@ -362,7 +372,8 @@ func (t *tracer) flush() error {
 	}
 	t.written += int64(len(t.spans))
 	err := t.lines.Encode(t.data(attributes{}, t.spans))
-	t.spans = t.spans[:0]
+	clear(t.spans)
+	t.spans, t.text = t.spans[:0], 0
 	return err
 }
 
