@@ -85,8 +85,6 @@ type Log struct {
 	closed   bool
 }
 
-var _ Appender = (*Log)(nil)
-
 // Pending is a row that was given its place. It is immutable.
 type Pending struct {
 	seq   int64
@@ -122,9 +120,14 @@ func (p *Pending) Wait(ctx context.Context) error {
 	}
 }
 
-// Queue implements Appender. It sets Version, Seq, Time, Prev, Request and
-// Response of r. ErrFull and ErrBacklog refuse this row only; an outcome must
-// name an intent that has none yet.
+// Queue is the one way to add rows. It gives r its place in the order of the log
+// and returns at once without waiting for the disk; bodies may be nil. After an
+// error nothing was queued, and no request may be forwarded (I3). Rows become
+// durable in order: when row n is durable, so is every row before it.
+//
+// It sets Version, Seq, Time, Prev, Request and Response of r. ErrFull and
+// ErrBacklog refuse this row only; an outcome must name an intent that has none
+// yet.
 func (l *Log) Queue(r Record, request, response *Body) (*Pending, error) {
 	p, err := l.queue(r, request, response)
 	if err != nil {

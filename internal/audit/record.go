@@ -154,13 +154,3 @@ type Body struct {
 
 	captured []byte // Content as the Capture made it, whose commitment is known to be right
 }
-
-// Appender is the one way to add rows. It is safe for concurrent use.
-//
-// Queue gives r its place in the order of the log and returns at once without
-// waiting for the disk; bodies may be nil. After an error nothing was queued,
-// and no request may be forwarded (I3). Rows become durable in order: when
-// row n is durable, so is every row before it.
-type Appender interface {
-	Queue(r Record, request, response *Body) (*Pending, error)
-}

@@ -3,6 +3,7 @@ package pubsub_test
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -57,16 +58,29 @@ func TestSlowSubscriberLosesEventsButIsToldAndBlocksNobody(t *testing.T) {
 }
 
 func TestPublishAndSubscribeTogether(t *testing.T) {
-	var b pubsub.Bus
+	const others, events = 8, 50
+	b := pubsub.Bus{Queue: others * events}
 	var wg sync.WaitGroup
-	for range 8 {
+	for i := range others {
 		wg.Go(func() {
 			ctx, cancel := context.WithCancel(t.Context())
-			b.Subscribe(ctx, "a")
-			for range 50 {
-				b.Publish(pubsub.Event{Topic: "a"})
+			ch := b.Subscribe(ctx, "a")
+			for n := range events {
+				b.Publish(pubsub.Event{Topic: "a", Kind: strconv.Itoa(i), Seq: int64(n)})
 			}
 			cancel()
+			next := int64(0)
+			for e := range ch { // which ends, as ctx did
+				if e.Kind == strconv.Itoa(i) {
+					if e.Seq != next {
+						t.Errorf("event %d came where %d was due", e.Seq, next)
+					}
+					next++
+				}
+			}
+			if next != events {
+				t.Errorf("%d of its own %d events", next, events)
+			}
 		})
 	}
 	wg.Wait()
