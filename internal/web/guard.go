@@ -8,6 +8,8 @@
 // anything that changes state, when net/http's cross-origin protection agrees.
 // No CORS header is ever sent. Tokens are not the guard's business: it refuses
 // before one is looked at.
+//
+// PlainJSON is for what prints such JSON on a terminal.
 package web
 
 import (

@@ -4,25 +4,38 @@
 //
 // Admin listener (Unix socket, bearer token; no sandbox side has a path to it):
 //
-//	GET    /v1/health                   Health
-//	POST   /v1/sessions                 MintRequest → MintResponse
-//	GET    /v1/sessions                 []session.Session
-//	DELETE /v1/sessions/{id}            Revoked
-//	GET    /v1/providers                []Provider
-//	PUT    /v1/providers/{name}         ProviderPatch → Provider
-//	PATCH  /v1/providers/{name}         ProviderPatch → Provider
-//	DELETE /v1/providers/{name}         204
-//	PUT    /v1/providers/{name}/secret  SecretPut → 204
-//	GET    /v1/budgets                  []BudgetState
-//	PUT    /v1/budgets                  BudgetPut → []BudgetState
-//	GET    /v1/prices                   Prices
-//	PATCH  /v1/prices                   PricePatch → Prices
-//	GET    /v1/checkpoint               Checkpoint
-//	POST   /v1/erase                    EraseRequest → Erased
+//	GET    /v1/health                       Health
+//	POST   /v1/sessions                     MintRequest → MintResponse
+//	GET    /v1/sessions                     []SessionState
+//	DELETE /v1/sessions/{id}                Revoked
+//	GET    /v1/providers                    []Provider
+//	PUT    /v1/providers/{name}             ProviderPatch → Provider
+//	PATCH  /v1/providers/{name}             ProviderPatch → Provider
+//	DELETE /v1/providers/{name}             204
+//	PUT    /v1/providers/{name}/secret      SecretPut → 204
+//	GET    /v1/providers/{name}/models      Models
+//	POST   /v1/providers/{name}/test        TestResult
+//	GET    /v1/providers/{name}/repository  Repository
+//	GET    /v1/policies                     Policy of each upstream
+//	GET    /v1/policies/{name}              Policy
+//	PATCH  /v1/policies/{name}              PolicyPatch → Policy
+//	GET    /v1/policies/{name}/shipped      Shipped
+//	GET    /v1/asks                         Asks, when they change
+//	POST   /v1/asks/{id}                    AskAnswer → AskAnswered
+//	GET    /v1/budgets                      []BudgetState
+//	PUT    /v1/budgets                      BudgetPut → []BudgetState
+//	GET    /v1/prices                       Prices
+//	PATCH  /v1/prices                       PricePatch → Prices
+//	GET    /v1/retention                    Retention
+//	PUT    /v1/retention                    Retention → Retention
+//	GET    /v1/checkpoint                   Checkpoint
+//	POST   /v1/erase                        EraseRequest → Erased
+//	POST   /v1/witness                      WitnessAsk → Witnessed
+//	POST   /v1/log/next                     RestartPrepare → RestartPrepared
 //
 // Append listener (another Unix socket, other credentials):
 //
-//	POST   /v1/append                   AppendRequest → AppendResponse
+//	POST   /v1/append                       AppendRequest → AppendResponse
 //
 // Every change is a durable row of the audit log before it takes effect, and
 // an answer to a change means that the row is on disk. No answer of either
