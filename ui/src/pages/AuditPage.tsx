@@ -13,7 +13,7 @@ import { IndexNote } from '@/features/audit/IndexNote'
 import { RowsTab } from '@/features/audit/RowsTab'
 import { TraceTab } from '@/features/audit/TraceTab'
 import { VerifyButton } from '@/features/audit/VerifyButton'
-import { Witnessed, WitnessFindings } from '@/features/audit/Witnessed'
+import { WitnessedHead, WitnessFindings } from '@/features/audit/Witnessed'
 
 const views = {
   trace: TraceTab,
@@ -74,7 +74,7 @@ export function AuditPage() {
           ))}
         </Tabs.List>
         <div className="ml-auto flex min-w-0 items-center gap-2 py-1">
-          <Witnessed />
+          <WitnessedHead />
           <VerifyButton />
           <ExportMenu filter={filter} />
         </div>

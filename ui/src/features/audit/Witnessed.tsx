@@ -5,10 +5,17 @@ import { useLastVerify } from '@/api/verify'
 import { Age } from '@/components/Age'
 import { cn } from '@/components/cn'
 import { Safe } from '@/components/Safe'
+import { plain } from '@/domain/bidi'
 import { count } from '@/domain/time'
 
+/** In the head of the screen, until a verification gives it a line of its own. */
+export function WitnessedHead() {
+  const report = useLastVerify().data
+  return (report?.witnesses.length ?? 0) > 0 ? null : <Witnessed />
+}
+
 /** Who last saw the log, and when: what was cut or rewritten since is found by nobody. */
-export function Witnessed() {
+function Witnessed() {
   const { t, i18n } = useTranslation()
   const list = useWitnesses().data
   if (list === undefined) return null
@@ -50,7 +57,13 @@ function newest(list: readonly Witness[]): Witness | undefined {
 
 function Name({ of }: { of: { id: string; name: string } }) {
   const { t } = useTranslation()
-  return <Safe text={of.id === 'host' ? t('trace.thisHost') : of.name} />
+  const name = of.id === 'host' ? t('trace.thisHost') : of.name
+  // Of a path its end tells most; the whole is there to hover and to read aloud.
+  return (
+    <span title={plain(name)}>
+      <Safe text={name.split('/').filter(Boolean).at(-1) ?? name} />
+    </span>
+  )
 }
 
 /** What each witness said when the log was last verified in this window. */
@@ -59,24 +72,24 @@ export function WitnessFindings() {
   const found = useLastVerify().data?.witnesses ?? []
   if (found.length === 0) return null
   return (
-    <ul
-      aria-label={t('trace.witnesses')}
-      className="flex flex-wrap gap-x-4 gap-y-0.5 border-b border-line px-4 py-1 text-sm"
-    >
-      {found.map((one) => {
-        const Icon = one.ok ? CircleCheck : CircleAlert
-        return (
-          <li key={one.id} className="flex min-w-0 items-center gap-1">
-            <Icon aria-hidden className={cn('size-3.5', one.ok ? 'text-green' : 'text-red')} />
-            <Name of={one} />
-            <span className={one.ok ? 'text-t3' : 'text-red'}>
-              {one.problem === ''
-                ? t('trace.agrees', { n: count(one.rows, i18n.language) })
-                : one.problem}
-            </span>
-          </li>
-        )
-      })}
-    </ul>
+    <div className="flex flex-wrap gap-x-4 gap-y-0.5 border-b border-line px-4 py-1 text-sm">
+      <ul aria-label={t('trace.witnesses')} className="flex flex-wrap gap-x-4 gap-y-0.5">
+        {found.map((one) => {
+          const Icon = one.ok ? CircleCheck : CircleAlert
+          return (
+            <li key={one.id} className="flex min-w-0 items-center gap-1">
+              <Icon aria-hidden className={cn('size-3.5', one.ok ? 'text-green' : 'text-red')} />
+              <Name of={one} />
+              <span className={one.ok ? 'text-t3' : 'text-red'}>
+                {one.problem === ''
+                  ? t('trace.agrees', { n: count(one.rows, i18n.language) })
+                  : one.problem}
+              </span>
+            </li>
+          )
+        })}
+      </ul>
+      <Witnessed />
+    </div>
   )
 }

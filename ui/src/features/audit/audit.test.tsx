@@ -1,4 +1,4 @@
-import { screen } from '@testing-library/react'
+import { screen, waitFor } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { describe, expect, it, vi } from 'vitest'
 import { exportAudit } from '@/api/auditExport'
@@ -10,6 +10,7 @@ import { CallLane, GapLane } from './CallLane'
 import { CompareTab } from './CompareTab'
 import { FilterBar, FilterChips } from './FilterBar'
 import { IndexNote } from './IndexNote'
+import { WitnessedHead } from './Witnessed'
 
 describe('the filter bar', () => {
   it('gives what was typed when Enter is pressed', async () => {
@@ -183,5 +184,21 @@ describe('an export', () => {
     const work = exportAudit(noFilter, { format: 'jsonl', rows: true, content: false })
     await expect(work).rejects.toThrow('the disk is full')
     expect(made).not.toHaveBeenCalled()
+  })
+})
+
+describe('witnesses', () => {
+  const at = new Date().toISOString()
+  const host = { id: 'host', kind: 'host', name: 'this host', at, rows: 9 }
+  const repo = { id: 'r', kind: 'repo', name: '/srv/units', at: '2026-01-01T00:00:00Z', rows: 7 }
+  it.each([
+    ['one outside of the host before the host', [host, repo], /7 records seen by units,/],
+    ['the host where nobody else is', [host], /9 records seen by this host, now/],
+    ['that there is none', [{ ...repo, at: undefined }], /no witness yet/],
+    ['who has seen another log', [host, { ...repo, diverged: true }], /units has seen another log/],
+  ])('%s', async (_name, items, want) => {
+    answer({ 'GET /api/audit/witnesses': { items } })
+    const { container } = await show(<WitnessedHead />)
+    await waitFor(() => expect(container.textContent).toMatch(want))
   })
 })
