@@ -97,7 +97,7 @@ func expect(t *testing.T, name string, d Decision, reason string) {
 // remedy is what a refusal tells whoever can do something about it.
 func remedy(d Decision) string {
 	switch d.Reason {
-	case ReasonNotGranted, ReasonExhausted, ReasonForbidden, ReasonRepository:
+	case ReasonNotGranted, ReasonNotListed, ReasonExhausted, ReasonForbidden, ReasonRepository:
 		return "a person can"
 	case ReasonCapability, ReasonUnknownFeature:
 		return "leave it out"

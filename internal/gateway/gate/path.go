@@ -31,7 +31,7 @@ func (g Path) Decide(_ context.Context, r *Request) Decision {
 	if len(r.Policy.Paths) == 0 || slices.ContainsFunc(r.Policy.Paths, func(p string) bool { return policy.MatchPath(p, below(r)) }) {
 		return Allow()
 	}
-	return Deny(http.StatusForbidden, ReasonNotListed, "the policy of %s lists the paths that may be requested, and %s is none of them", r.Upstream.Name, clip(below(r)))
+	return Deny(http.StatusForbidden, ReasonNotListed, "the policy of %s lists the paths that may be requested, and %s is none of them; a person can add it", r.Upstream.Name, clip(below(r)))
 }
 
 // below is the canonical path below the upstream's base.
