@@ -12,6 +12,7 @@ import (
 	"moeca/internal/audit"
 	"moeca/internal/gateway/gate"
 	"moeca/internal/gateway/gatewayapi"
+	"moeca/internal/session"
 )
 
 // A request that the forbidden gate asks about waits here, after every gate let
@@ -183,7 +184,7 @@ func (g *Gateway) recordAnswer(a *ask, allow bool) (int64, error) {
 	}
 	row, err := g.o.Log.Queue(audit.Record{
 		Kind: audit.KindAdmin, Source: audit.SourceGateway, Actor: audit.ActorPerson, Attribution: a.by, Subject: a.ID, Detail: detail,
-		Upstream: a.Upstream, Method: a.Method, Target: a.Target, Attrs: []audit.Attr{{Key: "action", Value: action}},
+		Upstream: a.Upstream, Method: a.Method, Target: session.Redact(a.Target), Attrs: []audit.Attr{{Key: "action", Value: action}},
 	}, nil, nil)
 	if err == nil {
 		err = row.Wait(context.Background())

@@ -39,6 +39,7 @@ func (x *exchange) row(kind audit.Kind) audit.Record {
 	case x.r.URL != nil: // never the query: it may carry a credential
 		r.Target = audit.Clip(x.r.URL.EscapedPath(), 1024)
 	}
+	r.Target, r.Model = session.Redact(r.Target), session.Redact(r.Model)
 	return r
 }
 

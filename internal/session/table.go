@@ -28,6 +28,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -48,6 +49,12 @@ const (
 	tokenBytes = 32
 	tokenLen   = len(TokenPrefix) + 2*tokenBytes
 )
+
+var tokens = regexp.MustCompile(`(?i)` + TokenPrefix + `[0-9a-f]{32,}`)
+
+// Redact takes tokens out of a text that is kept. Whoever reads it later could
+// call as the session they belong to.
+func Redact(s string) string { return tokens.ReplaceAllLiteralString(s, TokenPrefix+"redacted") }
 
 // MaxTTL bounds how long a session can be asked for.
 const MaxTTL = 7 * 24 * time.Hour
