@@ -6,6 +6,7 @@ import { answer } from '../../test/render'
 import { asksKey } from './asks'
 import { CacheFeed } from './events'
 import { tasksKey } from './tasks'
+import { auditHeadKey } from './verify'
 
 const change = (topic: string, kind: string, id: string) => ({
   id: '1',
@@ -50,6 +51,16 @@ describe('the stream feeds the cache', () => {
     await vi.advanceTimersByTimeAsync(200)
     await vi.waitFor(() => expect(titles()).toEqual(['new', 'b']))
     expect(calls.filter((call) => call.path === '/api/tasks/a')).toHaveLength(1)
+  })
+
+  it('asks how long the log is, once, when rows came', async () => {
+    queries.setQueryData(auditHeadKey, { head: 1, last: 1, problem: '' })
+    queries.setQueryData(['audit', 'growing', 'rows'], [])
+    for (let head = 2; head < 9; head++) feed.take(change('audit', 'head', `${head}`))
+    await vi.advanceTimersByTimeAsync(200)
+    expect(queries.getQueryState(auditHeadKey)?.isInvalidated).toBe(true)
+    // What is shown stays until somebody asks for it, or follows it.
+    expect(queries.getQueryState(['audit', 'growing', 'rows'])?.isInvalidated).toBe(false)
   })
 
   it('takes up a task it did not know', async () => {

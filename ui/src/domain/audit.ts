@@ -68,7 +68,7 @@ export type VerifyReport = {
 }
 
 /** What a witness says of the log. */
-export type WitnessFinding = {
+type WitnessFinding = {
   id: string
   name: string
   ok: boolean
