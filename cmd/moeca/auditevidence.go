@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"moeca/internal/auditindex"
 	"moeca/internal/gateway/gatewayapi"
 	"moeca/internal/hostapi"
 	"moeca/internal/stack"
@@ -105,6 +106,9 @@ func (a *auditErase) Run(e *env) error {
 	f, err := filter.filter(e)
 	if err != nil {
 		return err
+	}
+	if f.Task == auditindex.None || f.Run == auditindex.None {
+		return fail(exitUsage, "audit_selection", "erase what belongs to none by --rows or --before", "%q names no task or run here", auditindex.None)
 	}
 	q := hostapi.AuditErase{Task: f.Task, Run: f.Run, Rows: a.Rows, Reason: a.Reason}
 	if !f.From.IsZero() {
