@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -303,4 +304,66 @@ func changed(a, b map[string][]byte) (names []string) {
 		}
 	}
 	return names
+}
+
+// TestNoDamageKeepsAPersonFromDeciding damages each file of the log in several
+// ways. The log can be opened each time: the file is made again, or the log is broken
+// and a person decides; the log that follows works.
+func TestNoDamageKeepsAPersonFromDeciding(t *testing.T) {
+	first := newConfig(t)
+	client, stop := start(t, first)
+	base, _ := model(t)
+	spendSome(t, first, client, base)
+	stop()
+	harms := map[string]func(string) error{
+		"flipped": func(path string) error {
+			b, err := os.ReadFile(path)
+			if err == nil && len(b) > 0 {
+				b[len(b)/2] ^= 1
+				err = os.WriteFile(path, b, 0o600)
+			}
+			return err
+		},
+		"halved": func(path string) error {
+			info, err := os.Stat(path)
+			if err == nil {
+				err = os.Truncate(path, info.Size()/2)
+			}
+			return err
+		},
+		"emptied": func(path string) error { return os.Truncate(path, 0) },
+		"deleted": os.Remove,
+	}
+	for path := range filesOf(t, first) {
+		name, err := filepath.Rel(filepath.Join(first.Data, "audit"), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for harm, do := range harms {
+			t.Run(name+" "+harm, func(t *testing.T) {
+				c := newConfig(t)
+				copyLog(t, filepath.Join(first.Data, "audit"), filepath.Join(c.Data, "audit"))
+				if err := do(filepath.Join(c.Data, "audit", name)); err != nil {
+					t.Fatal(err)
+				}
+				l, broken, err := openLog(c.auditDir(), slog.New(slog.DiscardHandler))
+				if err != nil {
+					t.Fatalf("the gateway does not start: %v", err)
+				}
+				if broken != nil {
+					broken.carried = func() ([]audit.Record, error) { return nil, nil }
+					if _, err := broken.Prepare("kept"); err != nil {
+						t.Fatal(err)
+					}
+					swap(t, c)
+					if l, broken, err = openLog(c.auditDir(), slog.New(slog.DiscardHandler)); err != nil || broken != nil {
+						t.Fatalf("the log that follows: %v, %v", broken, err)
+					}
+				}
+				if err := l.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
 }
