@@ -79,6 +79,7 @@ func start(t *testing.T, c Config) (*gatewayapi.Client, func()) {
 		}
 		select {
 		case err := <-ended:
+			stopped = true // there is nothing left to wait for
 			t.Fatalf("gateway did not start: %v", err)
 		case <-time.After(5 * time.Millisecond):
 		}
