@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 	"moeca/internal/audit"
 	"moeca/internal/auditindex"
 	"moeca/internal/gateway/gatewayapi"
+	"moeca/internal/pubsub"
 )
 
 // asked is a log that remembers what it was asked and knows one of each thing.
@@ -38,7 +40,12 @@ func (a *asked) Page(_ context.Context, q AuditQuery) (AuditPage, error) {
 }
 func (a *asked) Entry(context.Context, int64) (AuditRow, error)     { return AuditRow{}, nil }
 func (a *asked) Bodies(context.Context, int64) (AuditBodies, error) { return AuditBodies{}, nil }
-func (a *asked) Verify(context.Context) (audit.Report, error)       { return audit.Report{}, nil }
+func (a *asked) Verify(_ context.Context, progress func(int64)) (audit.Report, error) {
+	for seq := int64(1000); seq <= 3000; seq += 1000 {
+		progress(seq)
+	}
+	return audit.Report{OK: true}, nil
+}
 func (a *asked) State(context.Context) (auditindex.State, error) {
 	return auditindex.State{Head: 7}, nil
 }
@@ -146,9 +153,9 @@ func TestAuditQueriesReachTheLogAsTheyWereAsked(t *testing.T) {
 		"/api/audit/stages/s%2F1/messages/9-answer?task=t&run=-":                                                {func() any { return log.filter }, inStage},
 		"/api/audit/stages/s%2F1/messages?task=t&run=-&kind=system&part=text&q=x&after=1-1&limit=3&newest=true": {func() any { return log.message }, AuditMessageQuery{Filter: inStage, Kind: "system", Part: "text", Text: "x", After: "1-1", Limit: 3, Newest: true}},
 		"/api/audit/metrics?by=model&step=day&zone=Europe/Berlin&from=2026-03-01T00:00:00Z&run=r&limit=9":       {func() any { return log.metrics }, auditindex.MetricsQuery{By: "model", Step: "day", Zone: berlin, From: from, Run: "r", Limit: 9}},
-		"/api/audit/diff?a=1&b=2":                                                                               {func() any { return log.runs }, [2]string{"1", "2"}},
-		"/api/audit/bundle?run=r&withhold=true":                                                                 {func() any { return log.bundle }, AuditBundle{Run: "r", Withhold: true}},
-		"/api/audit/export?" + filters + "&format=otlp&content=true":                                            {func() any { return log.export }, AuditExport{Filter: whole, Format: "otlp", Content: true}},
+		"/api/audit/diff?a=1&b=2":                                    {func() any { return log.runs }, [2]string{"1", "2"}},
+		"/api/audit/bundle?run=r&withhold=true":                      {func() any { return log.bundle }, AuditBundle{Run: "r", Withhold: true}},
+		"/api/audit/export?" + filters + "&format=otlp&content=true": {func() any { return log.export }, AuditExport{Filter: whole, Format: "otlp", Content: true}},
 	} {
 		if w := send(s, http.MethodGet, url, bearer, ""); w.Code != http.StatusOK {
 			t.Errorf("%s: %d %s", url, w.Code, w.Body)
@@ -197,6 +204,10 @@ func TestAnExportIsADownload(t *testing.T) {
 		w.Header().Get("Content-Type") != "application/jsonl" {
 		t.Errorf("%d %q %s", w.Code, w.Header(), w.Body)
 	}
+	log.broken = fmt.Errorf("%w: row 3 is broken", ErrAuditIncomplete)
+	if w := send(s, http.MethodGet, "/api/audit/export", bearer, ""); w.Code != http.StatusOK || w.Body.Len() == 0 {
+		t.Errorf("of a broken log: %d %s", w.Code, w.Body)
+	}
 	log.broken = errors.New("disk gone")
 	if w := send(s, http.MethodGet, "/api/audit/export?rows=true", bearer, ""); w.Code != http.StatusInternalServerError || strings.Contains(w.Body.String(), "disk gone") {
 		t.Errorf("before the first byte: %d %s", w.Code, w.Body)
@@ -218,5 +229,31 @@ func TestOnlyAPersonErases(t *testing.T) {
 	w := send(s, http.MethodPost, "/api/audit/erase", person, `{"rows":[3,4],"reason":"asked"}`)
 	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"bodies":2`) || !reflect.DeepEqual(log.erase, AuditErase{Rows: []int64{3, 4}, Reason: "asked"}) {
 		t.Errorf("a person: %d %s", w.Code, w.Body)
+	}
+}
+
+// noWitness holds nothing.
+type noWitness struct{ Witnesses }
+
+func (noWitness) Check(context.Context) ([]WitnessFinding, error) { return nil, nil }
+
+func TestVerifyTellsHowFarItIs(t *testing.T) {
+	s, _, bearer := auditServer(t)
+	deps, now := s.deps, time.Unix(1000, 0)
+	deps.Bus, deps.Witnesses = &pubsub.Bus{}, noWitness{}
+	deps.Now = func() time.Time { now = now.Add(150 * time.Millisecond); return now }
+	s = New(deps)
+	events := deps.Bus.Subscribe(t.Context(), "audit")
+	if w := send(s, http.MethodPost, "/api/audit/verify", bearer, "{}"); w.Code != http.StatusOK {
+		t.Fatalf("verify answered %d: %s", w.Code, w.Body)
+	}
+	e := <-events
+	if e.Kind != "verify" || e.ID != "2000" {
+		t.Errorf("the first event is %+v, want row 2000: one a quarter of a second", e)
+	}
+	select {
+	case e := <-events:
+		t.Errorf("another event %+v within a quarter of a second", e)
+	default:
 	}
 }
