@@ -69,6 +69,17 @@ func (e *env) indexing() func(auditindex.State) {
 	}
 }
 
+// verifying says now and then how far a verification is that takes long.
+func (e *env) verifying() func(seq int64) {
+	said := time.Now()
+	return func(seq int64) {
+		if now := time.Now(); now.Sub(said) > patience {
+			said = now
+			fmt.Fprintf(e.stderr, "moeca: verifying the log: row %d\n", seq)
+		}
+	}
+}
+
 // get asks for an object.
 func (a *auditAPI) get(ctx context.Context, path string, q url.Values, out any) error {
 	if len(q) > 0 {

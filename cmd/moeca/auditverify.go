@@ -24,7 +24,7 @@ type auditVerify struct {
 // that was named could not be compared.
 func (a *auditVerify) Run(e *env) error {
 	view := stack.ReadAudit(e.cli.Data)
-	report, err := view.Verify(e.ctx)
+	report, err := view.Verify(e.ctx, e.verifying())
 	missing := errors.Is(err, fs.ErrNotExist) || board.KindOf(err) == board.NotFound
 	if err != nil && !missing {
 		return err

@@ -193,7 +193,7 @@ func (e *env) countDemo(c *client, result *demoResult, began time.Time) error {
 }
 
 func verifyDemo(ctx context.Context, data string) (demoAudit, error) {
-	report, err := stack.ReadAudit(data).Verify(ctx)
+	report, err := stack.ReadAudit(data).Verify(ctx, nil)
 	return demoAudit{OK: report.OK, Records: report.Records, Head: fmt.Sprintf("%x", report.Head[:])}, err
 }
 

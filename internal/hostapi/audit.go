@@ -4,8 +4,12 @@ import (
 	"context"
 	"encoding/hex"
 	"net/http"
+	"strconv"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"moeca/internal/pubsub"
 )
 
 type auditIn struct {
@@ -46,9 +50,9 @@ func (s *Server) registerAudit() {
 			bodies, err := log.Bodies(ctx, in.Seq)
 			return answer(s, bodies, err)
 		})
-	huma.Register(s.api, op(ScopeRead, "verify-audit", http.MethodPost, "/api/audit/verify", "Verify the whole log; blocks nothing"),
+	huma.Register(s.api, op(ScopeRead, "verify-audit", http.MethodPost, "/api/audit/verify", "Verify the whole log; blocks nothing. Events of topic audit, kind verify, tell the row it has reached"),
 		func(ctx context.Context, _ *struct{}) (*body[VerifyReport], error) {
-			r, err := log.Verify(ctx)
+			r, err := log.Verify(ctx, s.verifying())
 			if err != nil {
 				return nil, s.problemOf(err)
 			}
@@ -60,4 +64,21 @@ func (s *Server) registerAudit() {
 		})
 	s.registerAuditIndex()
 	s.registerAuditEvidence()
+}
+
+// verifyEvery is the shortest time between two events of a verification.
+const verifyEvery = 250 * time.Millisecond
+
+// verifying publishes how far a verification is, as the row it has reached.
+func (s *Server) verifying() func(seq int64) {
+	if s.deps.Bus == nil {
+		return nil // read without a host
+	}
+	told := s.deps.Now()
+	return func(seq int64) {
+		if now := s.deps.Now(); now.Sub(told) >= verifyEvery {
+			told = now
+			s.deps.Bus.Publish(pubsub.Event{Topic: "audit", Kind: "verify", ID: strconv.FormatInt(seq, 10)})
+		}
+	}
 }

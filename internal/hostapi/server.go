@@ -66,7 +66,8 @@ type AuditLog interface {
 	Page(ctx context.Context, q AuditQuery) (AuditPage, error)
 	Entry(ctx context.Context, seq int64) (AuditRow, error)
 	Bodies(ctx context.Context, seq int64) (AuditBodies, error)
-	Verify(ctx context.Context) (audit.Report, error)
+	// Verify tells progress the rows it has read, every thousand; nil wants no word.
+	Verify(ctx context.Context, progress func(seq int64)) (audit.Report, error)
 	AuditIndex
 	AuditEvidence
 }

@@ -166,11 +166,11 @@ func bodyOf(r *audit.Reader, ref *audit.BodyRef) *hostapi.AuditBody {
 
 // Verify implements hostapi.AuditLog: the whole log, bodies too, and it must
 // reach the furthest head this process saw.
-func (v *AuditView) Verify(ctx context.Context) (audit.Report, error) {
+func (v *AuditView) Verify(ctx context.Context, progress func(seq int64)) (audit.Report, error) {
 	v.mu.Lock()
 	pin := v.pin
 	v.mu.Unlock()
-	report, err := audit.Verify(ctx, v.dir, audit.VerifyOptions{Head: pin, Bodies: true})
+	report, err := audit.Verify(ctx, v.dir, audit.VerifyOptions{Head: pin, Bodies: true, Progress: progress})
 	if err != nil {
 		return report, unreadable(err)
 	}

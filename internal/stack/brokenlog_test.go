@@ -70,7 +70,7 @@ func TestALogSetAsideTakesTheHostsHeadWithIt(t *testing.T) {
 	if missing := v.missing(); missing != "" {
 		t.Errorf("the log that follows is held against the old head: %s", missing)
 	}
-	if r, err := v.Verify(t.Context()); err != nil || !r.OK {
+	if r, err := v.Verify(t.Context(), nil); err != nil || !r.OK {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if raw, err := os.ReadFile(filepath.Join(k.Kept, witnessFile)); err != nil || string(raw) != head.String()+"\n" {

@@ -53,6 +53,15 @@ describe('the stream feeds the cache', () => {
     expect(calls.filter((call) => call.path === '/api/tasks/a')).toHaveLength(1)
   })
 
+  it('tells how far a verification is, and reads nothing for it', async () => {
+    queries.setQueryData(auditHeadKey, { head: 1, last: 1, problem: '' })
+    feed.take(change('audit', 'verify', '2000'))
+    feed.take(change('audit', 'verify', 'nonsense'))
+    await vi.advanceTimersByTimeAsync(200)
+    expect(queries.getQueryData(['audit', 'reached'])).toBe(2000)
+    expect(queries.getQueryState(auditHeadKey)?.isInvalidated).toBe(false)
+  })
+
   it('asks how long the log is, once, when rows came', async () => {
     queries.setQueryData(auditHeadKey, { head: 1, last: 1, problem: '' })
     queries.setQueryData(['audit', 'growing', 'rows'], [])

@@ -8,7 +8,7 @@ import { logKey } from './runs'
 import { markDead, token } from './session'
 import { statusKey } from './status'
 import { forgetTask, refreshTask, tasksKey } from './tasks'
-import { auditHeadKey } from './verify'
+import { auditHeadKey, setReached } from './verify'
 
 // One stream per window feeds the query cache. An event only names what
 // changed; the object itself is read again, so a lost or repeated event can
@@ -54,6 +54,9 @@ export class CacheFeed {
       return
     }
     switch (kind) {
+      case 'verify':
+        setReached(queries, Number(id))
+        return
       case 'task.changed':
         this.later(id, () => void refreshTask(queries, id as TaskId))
         break

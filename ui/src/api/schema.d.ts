@@ -337,7 +337,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Verify the whole log; blocks nothing */
+        /** Verify the whole log; blocks nothing. Events of topic audit, kind verify, tell the row it has reached */
         post: operations["verify-audit"];
         delete?: never;
         options?: never;

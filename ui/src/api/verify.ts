@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { type QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import type { VerifyReport } from '@/domain/audit'
 import { api, unwrap } from './client'
 import { statusKey } from './status'
@@ -9,6 +9,25 @@ import { statusKey } from './status'
 export const auditHeadKey = ['audit', 'head'] as const
 
 const verifyKey = ['audit', 'verify'] as const
+
+const reachedKey = ['audit', 'reached'] as const
+
+/** The row the host's verification has reached; 0 before the first word of it. */
+export function useReached(): number {
+  return (
+    useQuery<number>({
+      queryKey: reachedKey,
+      queryFn: () => 0,
+      enabled: false,
+      initialData: 0,
+    }).data ?? 0
+  )
+}
+
+/** Takes in what an event says of a verification under way. */
+export function setReached(queries: QueryClient, row: number) {
+  if (Number.isSafeInteger(row)) queries.setQueryData(reachedKey, row)
+}
 
 /** The last verification asked for in this window. */
 export function useLastVerify() {
@@ -23,6 +42,7 @@ export function useLastVerify() {
 export function useVerify() {
   const queries = useQueryClient()
   return useMutation({
+    onMutate: () => setReached(queries, 0),
     mutationFn: async (): Promise<VerifyReport> => {
       const wire = await unwrap(api.POST('/api/audit/verify'))
       return {

@@ -352,7 +352,7 @@ export const ja: Messages = {
     result: '結果',
     tokens: 'トークン',
     verify: 'ログを検証',
-    verifying: '{{n}} 件を検証中',
+    verifying: '検証中：{{n}} 件中 {{at}} 件目',
     ok: '完全：{{n}} 件、先頭 {{head}}',
     broken: '記録 {{n}} で破損：{{problem}}',
     denied: '拒否',

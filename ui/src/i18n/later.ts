@@ -133,7 +133,7 @@ export const later = {
     result: 'Result',
     tokens: 'Tokens',
     verify: 'Verify the log',
-    verifying: 'Verifying {{n}} records',
+    verifying: 'Verifying: row {{at}} of {{n}}',
     ok: 'Whole: {{n}} records, head {{head}}',
     broken: 'Broken at record {{n}}: {{problem}}',
     denied: 'denied',

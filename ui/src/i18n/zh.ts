@@ -345,7 +345,7 @@ export const zh: Messages = {
     result: '结果',
     tokens: '词元',
     verify: '验证日志',
-    verifying: '正在验证 {{n}} 条记录',
+    verifying: '正在验证：第 {{at}} 条，共 {{n}} 条',
     ok: '完整：{{n}} 条记录，头 {{head}}',
     broken: '在记录 {{n}} 处损坏：{{problem}}',
     denied: '拒绝',

@@ -1,7 +1,7 @@
 import { ShieldAlert, ShieldCheck } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import { useStatus } from '@/api/status'
-import { useLastVerify, useVerify } from '@/api/verify'
+import { useLastVerify, useReached, useVerify } from '@/api/verify'
 import { Button } from '@/components/Button'
 import { cn } from '@/components/cn'
 import type { VerifyReport } from '@/domain/audit'
@@ -15,12 +15,21 @@ export function VerifyButton() {
   const report = useLastVerify().data
   const show = useToasts((state) => state.show)
   const records = useStatus().data?.records ?? 0
+  const reached = useReached()
   return (
     <div className="flex items-center gap-2">
       {verify.isPending ? (
         <span role="status" className="flex items-center gap-2 text-t2">
-          <progress aria-label={t('audit.verify')} className="h-1 w-24 accent-blue" />
-          {t('audit.verifying', { n: count(records, i18n.language) })}
+          <progress
+            aria-label={t('audit.verify')}
+            className="h-1 w-24 accent-blue"
+            max={Math.max(records, reached, 1)}
+            value={reached === 0 ? undefined : reached}
+          />
+          {t('audit.verifying', {
+            n: count(Math.max(records, reached), i18n.language),
+            at: count(reached, i18n.language),
+          })}
         </span>
       ) : report === null || report === undefined ? null : (
         <Badge report={report} />
