@@ -17,6 +17,7 @@ import (
 	"moeca/internal/audit"
 	"moeca/internal/auditindex"
 	"moeca/internal/gateway/gatewayapi"
+	"moeca/internal/pubsub"
 )
 
 // asked is a log that remembers what it was asked and knows one of each thing.
@@ -39,7 +40,12 @@ func (a *asked) Page(_ context.Context, q AuditQuery) (AuditPage, error) {
 }
 func (a *asked) Entry(context.Context, int64) (AuditRow, error)     { return AuditRow{}, nil }
 func (a *asked) Bodies(context.Context, int64) (AuditBodies, error) { return AuditBodies{}, nil }
-func (a *asked) Verify(context.Context) (audit.Report, error)       { return audit.Report{}, nil }
+func (a *asked) Verify(_ context.Context, progress func(int64)) (audit.Report, error) {
+	for seq := int64(1000); seq <= 3000; seq += 1000 {
+		progress(seq)
+	}
+	return audit.Report{OK: true}, nil
+}
 func (a *asked) State(context.Context) (auditindex.State, error) {
 	return auditindex.State{Head: 7}, nil
 }
@@ -223,5 +229,31 @@ func TestOnlyAPersonErases(t *testing.T) {
 	w := send(s, http.MethodPost, "/api/audit/erase", person, `{"rows":[3,4],"reason":"asked"}`)
 	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"bodies":2`) || !reflect.DeepEqual(log.erase, AuditErase{Rows: []int64{3, 4}, Reason: "asked"}) {
 		t.Errorf("a person: %d %s", w.Code, w.Body)
+	}
+}
+
+// noWitness holds nothing.
+type noWitness struct{ Witnesses }
+
+func (noWitness) Check(context.Context) ([]WitnessFinding, error) { return nil, nil }
+
+func TestVerifyTellsHowFarItIs(t *testing.T) {
+	s, _, bearer := auditServer(t)
+	deps, now := s.deps, time.Unix(1000, 0)
+	deps.Bus, deps.Witnesses = &pubsub.Bus{}, noWitness{}
+	deps.Now = func() time.Time { now = now.Add(150 * time.Millisecond); return now }
+	s = New(deps)
+	events := deps.Bus.Subscribe(t.Context(), "audit")
+	if w := send(s, http.MethodPost, "/api/audit/verify", bearer, "{}"); w.Code != http.StatusOK {
+		t.Fatalf("verify answered %d: %s", w.Code, w.Body)
+	}
+	e := <-events
+	if e.Kind != "verify" || e.ID != "2000" {
+		t.Errorf("the first event is %+v, want row 2000: one a quarter of a second", e)
+	}
+	select {
+	case e := <-events:
+		t.Errorf("another event %+v within a quarter of a second", e)
+	default:
 	}
 }
