@@ -6,7 +6,7 @@ type Props = {
   /** The button as it stands there: "Remove …". */
   label: string
   /** What is lost for good. */
-  question: string
+  question: ReactNode
   busy: boolean
   onYes(): void
   size?: 'small' | 'normal'

@@ -13,6 +13,7 @@ import type { AuditPlace } from '@/domain/auditPlace'
 import type { Loaded } from '@/domain/auditTree'
 import { bytes, count, full } from '@/domain/time'
 import { usd } from '@/domain/usd'
+import { EraseButton } from './EraseButton'
 import { EvidenceButton } from './EvidenceButton'
 import { Facts, RowLink, Scroll } from './Facts'
 import { useNames } from './useNames'
@@ -38,6 +39,7 @@ export function ContextDetail({ context }: { context: Context }) {
             {t('trace.openTask')}
           </Link>
           <EvidenceButton of={{ task: context.task }} />
+          <EraseButton key={context.task} of={{ task: context.task }} />
         </div>
       )}
       <Sums
@@ -81,6 +83,7 @@ function StageFacts({ stage, go }: { stage: StageSpan; go: StageProps['go'] }) {
             {t('trace.compareRun')}
           </Button>
           <EvidenceButton of={{ run: stage.run }} />
+          <EraseButton key={stage.run} of={{ run: stage.run }} />
         </div>
       )}
       <Sums

@@ -90,6 +90,20 @@ export const en = {
     partialWhy: 'More was said than was kept or could be read. The raw bytes are below.',
     erased: 'erased',
     erasedWhy: 'The content was erased from the log. Its record and hash stay.',
+    erase: 'Erase contents',
+    eraseLoading: 'Counting the requests …',
+    eraseTask_one:
+      'The captured contents of {{n}} request of this task are destroyed and cannot be had again.',
+    eraseTask_other:
+      'The captured contents of all {{n}} requests of this task are destroyed and cannot be had again.',
+    eraseRun_one:
+      'The captured contents of {{n}} request of this run are destroyed and cannot be had again.',
+    eraseRun_other:
+      'The captured contents of all {{n}} requests of this run are destroyed and cannot be had again.',
+    eraseKeeps:
+      'Records, hashes and figures stay. Logs of runs, backups and exports are not reached.',
+    eraseDone: 'Erased {{size}}: record {{n}} says so',
+    eraseNone: 'There was nothing left to erase.',
     replayed: 'replayed',
     replayedWhy: 'Answered from the log; nothing was sent.',
     declinedWhy: 'The model or its provider would not answer.',
