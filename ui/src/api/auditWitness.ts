@@ -1,5 +1,6 @@
-import { useQuery } from '@tanstack/react-query'
-import { api, unwrap } from './client'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { api, settle, unwrap } from './client'
+import type { components } from './schema'
 import { statusKey } from './status'
 
 export type Witness = {
@@ -13,6 +14,7 @@ export type Witness = {
   diverged: boolean
   off: boolean
   problem: string
+  note: string
 }
 
 /** Who else knows how the log was; read again whenever the host's state is. */
@@ -30,7 +32,30 @@ export function useWitnesses() {
         diverged: one.diverged ?? false,
         off: one.off ?? false,
         problem: one.problem ?? '',
+        note: one.note ?? '',
       }))
     },
+  })
+}
+
+export type WitnessForm = components['schemas']['WitnessInput']
+
+/** The host tells a new witness at once; the answer comes after that. */
+export function usePutWitness() {
+  const queries = useQueryClient()
+  return useMutation({
+    mutationFn: (body: WitnessForm) => unwrap(api.PUT('/api/audit/witnesses', { body })),
+    // Not waited for: what was done can be told at once.
+    onSuccess: () => void queries.invalidateQueries({ queryKey: statusKey }),
+  })
+}
+
+export function useRemoveWitness() {
+  const queries = useQueryClient()
+  return useMutation({
+    mutationFn: (id: string) =>
+      settle(api.DELETE('/api/audit/witnesses', { params: { query: { id } } })),
+    // Not waited for: what was done can be told at once.
+    onSuccess: () => void queries.invalidateQueries({ queryKey: statusKey }),
   })
 }

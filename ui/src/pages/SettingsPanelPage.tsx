@@ -10,6 +10,7 @@ import { NotFoundPage } from './NotFoundPage'
 const Budgets = lazy(() =>
   import('@/features/budgets/Budgets').then((m) => ({ default: m.Budgets })),
 )
+const Log = lazy(() => import('@/features/witnesses/Log').then((m) => ({ default: m.Log })))
 const Prices = lazy(() => import('@/features/budgets/Prices').then((m) => ({ default: m.Prices })))
 const Sessions = lazy(() =>
   import('@/features/sessions/Sessions').then((m) => ({ default: m.Sessions })),
@@ -32,6 +33,8 @@ function panelOf(name: SettingsPanelName) {
       return <Prices />
     case 'sessions':
       return <Sessions />
+    case 'log':
+      return <Log />
     case 'appearance':
       return <Appearance />
     case 'machine':

@@ -4,6 +4,7 @@ export const settingsPanels = [
   'budgets',
   'prices',
   'sessions',
+  'log',
   'appearance',
   'machine',
 ] as const
