@@ -182,7 +182,13 @@ function said(state: State, stage: string, query: URLSearchParams): Wire['A2AMes
     run: query.get('run') ?? '',
   })
   const rows = calls(state, where)
-  return rows.map((_, at) => message(rows, at))
+  return rows.map((row, at) => {
+    const said = message(rows, at)
+    const info = said.metadata[extension]
+    return state.erased.has(row.seq)
+      ? { ...said, parts: [], metadata: { [extension]: { ...info, erased: true } } }
+      : said
+  })
 }
 
 export function messages(
@@ -217,7 +223,14 @@ export function indexState(state: State): Wire['AuditState'] {
 
 export function witnesses(state: State): Wire['WitnessList'] {
   const at = state.audit.at(-1)?.time
-  return { items: [{ id: 'host', kind: 'host', name: 'this host', at, rows: state.audit.length }] }
+  const host = {
+    id: 'host',
+    kind: 'host' as const,
+    name: 'this host',
+    at,
+    rows: state.audit.length,
+  }
+  return { items: [host, ...state.witnesses] }
 }
 
 export function facets(state: State): Wire['AuditFacets'] {

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { extname, join, normalize } from 'node:path'
 import type { components } from '../../src/api/schema'
 import * as audit from './audit'
+import * as keep from './keep'
 import { diffOf, playCI, playRun } from './play'
 import { Refusal } from './refusal'
 import { oid, State } from './state'
@@ -320,6 +321,15 @@ function auditRoutes(state: State): Route[] {
       ([stage, id], _b, query) => audit.messageOf(state, stage ?? '', id ?? '', query),
     ],
     ['GET', /^\/api\/audit\/witnesses$/, () => audit.witnesses(state)],
+    ['PUT', /^\/api\/audit\/witnesses$/, (_p, body) => keep.putWitness(state, body as never)],
+    [
+      'DELETE',
+      /^\/api\/audit\/witnesses$/,
+      (_p, _b, query) => keep.removeWitness(state, query.get('id') ?? ''),
+    ],
+    ['GET', /^\/api\/audit\/retention$/, () => ({ days: state.retention })],
+    ['PUT', /^\/api\/audit\/retention$/, (_p, body) => keep.setRetention(state, body as never)],
+    ['POST', /^\/api\/audit\/erase$/, (_p, body) => keep.erase(state, body as never)],
     ['GET', /^\/api\/audit\/index$/, () => audit.indexState(state)],
     ['GET', /^\/api\/audit\/facets$/, () => audit.facets(state)],
     ['GET', /^\/api\/audit\/metrics$/, (_p, _b, query) => audit.metrics(state, query)],

@@ -45,6 +45,14 @@ export class State {
       read: '2026-01-31',
     },
   ]
+  /** How many days contents are kept; 0 is for ever. */
+  retention = 0
+  witnesses: Wire['Witness'][] = [
+    { id: 'file:/mnt/list', kind: 'file', name: '/mnt/list', at: '2026-03-01T00:00:00Z', rows: 1 },
+    { id: 'repo:r1', kind: 'repo', name: 'hello', rows: 0 },
+  ]
+  /** Rows whose contents are erased. */
+  erased = new Set<number>()
   listeners = new Set<(change: Wire['Change']) => void>()
   diffs = new Map<string, Wire['Set']>()
   /** Where every target stands; another name moves them all. */
