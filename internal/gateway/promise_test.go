@@ -92,7 +92,7 @@ type world struct {
 	ended   map[int64]int        // outcomes that were queued for an intent
 	sent    map[string]int       // requests that the upstream saw
 	must    map[int64]audit.Hash // rows that were durable
-	events  map[string]int64     // how often what happened
+	events  map[string]int64     // how often what happened; a connection may end after its age
 	counted int64                // row up to which outcomes are among the events
 }
 
@@ -119,6 +119,8 @@ func (w *world) mustHaveSeenEverything() {
 	if *promiseRequests < 2000 {
 		return
 	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	for _, what := range []string{
 		"answered", "refused", "caller gone", "caller reset", "gate panics", "proxy panics", "body panics", "upstream unreachable",
 		"upstream cut", "log down", "disk full", "end: close", "end: power", "end: failed", "outcome: ok", "outcome: panic", "outcome: client-gone",
@@ -332,7 +334,7 @@ func (w *world) checkRows() {
 			}
 			open[rec.Ref]++
 			if rec.Seq > w.counted {
-				w.events["outcome: "+rec.Result]++
+				w.event("outcome: " + rec.Result)
 			}
 		}
 	}
