@@ -154,9 +154,10 @@ func TestAuditQueriesReachTheLogAsTheyWereAsked(t *testing.T) {
 		"/api/audit/stages/s%2F1/messages/9-answer?task=t&run=-":                                                {func() any { return log.filter }, inStage},
 		"/api/audit/stages/s%2F1/messages?task=t&run=-&kind=system&part=text&q=x&after=1-1&limit=3&newest=true": {func() any { return log.message }, AuditMessageQuery{Filter: inStage, Kind: "system", Part: "text", Text: "x", After: "1-1", Limit: 3, Newest: true}},
 		"/api/audit/metrics?by=model&step=day&zone=Europe/Berlin&from=2026-03-01T00:00:00Z&run=r&limit=9":       {func() any { return log.metrics }, auditindex.MetricsQuery{By: "model", Step: "day", Zone: berlin, From: from, Run: "r", Limit: 9}},
-		"/api/audit/diff?a=1&b=2":                                                                               {func() any { return log.runs }, [2]string{"1", "2"}},
-		"/api/audit/bundle?run=r&withhold=true":                                                                 {func() any { return log.bundle }, AuditBundle{Run: "r", Withhold: true}},
-		"/api/audit/export?" + filters + "&format=otlp&content=true":                                            {func() any { return log.export }, AuditExport{Filter: whole, Format: "otlp", Content: true}},
+
+		"/api/audit/diff?a=1&b=2":                                    {func() any { return log.runs }, [2]string{"1", "2"}},
+		"/api/audit/bundle?run=r&withhold=true":                      {func() any { return log.bundle }, AuditBundle{Run: "r", Withhold: true}},
+		"/api/audit/export?" + filters + "&format=otlp&content=true": {func() any { return log.export }, AuditExport{Filter: whole, Format: "otlp", Content: true}},
 	} {
 		if w := send(s, http.MethodGet, url, bearer, ""); w.Code != http.StatusOK {
 			t.Errorf("%s: %d %s", url, w.Code, w.Body)
