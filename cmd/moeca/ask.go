@@ -37,20 +37,15 @@ type askArg struct {
 type askAllow struct{ askArg }
 
 // Run allows a request.
-func (a *askAllow) Run(e *env) error { return a.answer(e, true) }
+func (a *askAllow) Run(e *env, c *client) error { return a.answer(e, c, true) }
 
 type askRefuse struct{ askArg }
 
 // Run refuses a request.
-func (a *askRefuse) Run(e *env) error { return a.answer(e, false) }
+func (a *askRefuse) Run(e *env, c *client) error { return a.answer(e, c, false) }
 
 // answer shows the request, asks, and answers exactly that one.
-func (a askArg) answer(e *env, allow bool) error {
-	c, done, err := e.connect()
-	if err != nil {
-		return err
-	}
-	defer done()
+func (a askArg) answer(e *env, c *client, allow bool) error {
 	var asks []gatewayapi.Ask
 	if err := c.do(e.ctx, "GET", "/api/asks", nil, &asks); err != nil {
 		return err

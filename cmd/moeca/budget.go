@@ -175,8 +175,8 @@ type priceSet struct {
 }
 
 // Run sets a row.
-func (s *priceSet) Run(e *env) error {
-	p, err := e.patchPrices(gatewayapi.PricePatch{Set: []gatewayapi.Price{{
+func (s *priceSet) Run(e *env, c *client) error {
+	p, err := e.patchPrices(c, gatewayapi.PricePatch{Set: []gatewayapi.Price{{
 		Upstream: s.Provider, Kind: s.Kind, Model: s.Model, UpTo: s.UpTo, Input: s.Input, Output: s.Output,
 		CacheRead: s.CacheRead, CacheWrite5m: s.CacheWrite5m, CacheWrite1h: s.CacheWrite1h, Reasoning: s.Reasoning, Search: s.Search,
 		AudioInput: s.AudioInput, ImageInput: s.ImageInput, AudioOutput: s.AudioOutput, ImageOutput: s.ImageOutput, Source: s.Source, Read: s.Read,
@@ -191,8 +191,8 @@ func (s *priceSet) Run(e *env) error {
 type priceRemove struct{ priceKey }
 
 // Run removes a row.
-func (r *priceRemove) Run(e *env) error {
-	_, err := e.patchPrices(gatewayapi.PricePatch{Remove: []gatewayapi.PriceKey{r.key()}})
+func (r *priceRemove) Run(e *env, c *client) error {
+	_, err := e.patchPrices(c, gatewayapi.PricePatch{Remove: []gatewayapi.PriceKey{r.key()}})
 	if err != nil || e.cli.JSON {
 		return err
 	}
@@ -201,12 +201,7 @@ func (r *priceRemove) Run(e *env) error {
 }
 
 // patchPrices changes the table, which --json prints whole.
-func (e *env) patchPrices(patch gatewayapi.PricePatch) (p gatewayapi.Prices, err error) {
-	c, done, err := e.connect()
-	if err != nil {
-		return p, err
-	}
-	defer done()
+func (e *env) patchPrices(c *client, patch gatewayapi.PricePatch) (p gatewayapi.Prices, err error) {
 	if err := c.asPerson(e.ctx, "PATCH", "/api/prices", patch, &p); err != nil || !e.cli.JSON {
 		return p, err
 	}
