@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"strconv"
-	"text/tabwriter"
 
 	"moeca/internal/auditindex"
 	"moeca/internal/gateway/gatewayapi"
@@ -45,11 +44,13 @@ func (m *auditMetrics) Run(e *env) error {
 	if e.cli.JSON {
 		return e.print(sums)
 	}
-	w := tabwriter.NewWriter(e.stdout, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "WHAT\tCALLS\tFAILED\tREFUSED\tSESSIONS\tTOKENS IN\tCACHED\tTOKENS OUT\tUSD\tTIME")
+	w := newTable(e.stdout, "WHAT", "CALLS", "FAILED", "REFUSED", "SESSIONS", "TOKENS IN", "CACHED", "TOKENS OUT", "USD", "TIME")
 	line := func(name string, g auditindex.Group) {
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%s\n", plain(name), g.Calls, g.Failed, g.Refused, g.Sessions,
-			g.Input, g.CacheRead, g.Output, gatewayapi.USD(g.CostNano), micros(g.DurationUS))
+		cells := []string{name}
+		for _, n := range []int64{g.Calls, g.Failed, g.Refused, g.Sessions, g.Input, g.CacheRead, g.Output} {
+			cells = append(cells, strconv.FormatInt(n, 10))
+		}
+		w.line(append(cells, gatewayapi.USD(g.CostNano), micros(g.DurationUS))...)
 	}
 	for _, g := range sums.Groups {
 		line(cmp.Or(g.Key, "(none)"), g)
@@ -85,14 +86,13 @@ func (d *auditDiff) Run(e *env) error {
 	if e.cli.JSON {
 		return e.print(out)
 	}
-	w := tabwriter.NewWriter(e.stdout, 0, 4, 2, ' ', 0)
-	fmt.Fprintf(w, "FIGURE\t%s\t%s\tDELTA\tVERDICT\n", plain(short(a)), plain(short(b)))
+	w := newTable(e.stdout, "FIGURE", short(a), short(b), "DELTA", "VERDICT")
 	for _, f := range out.Figures {
 		verdict := string(f.Verdict)
 		if f.Decides {
 			verdict += " *"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", f.Name, amount(f.Unit, f.A), amount(f.Unit, f.B), amount(f.Unit, f.Delta), verdict)
+		w.line(f.Name, amount(f.Unit, f.A), amount(f.Unit, f.B), amount(f.Unit, f.Delta), verdict)
 	}
 	if err := w.Flush(); err != nil {
 		return err

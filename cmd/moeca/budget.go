@@ -33,20 +33,20 @@ func (e *env) printBudgets(list []gatewayapi.BudgetState) error {
 		}
 		tokens, cost := b.Spent.Tokens+b.Reserved.Tokens, b.Spent.CostNano+b.Reserved.CostNano
 		return []string{
-			b.Scope + " " + b.ID, strconv.FormatInt(tokens, 10), limitWords(limit.Tokens, strconv.FormatInt(limit.Tokens, 10)),
-			gatewayapi.USD(cost), limitWords(limit.CostNano, gatewayapi.USD(limit.CostNano)),
+			b.Scope + " " + b.ID, tokenWords(tokens), limitWords(limit.Tokens, tokenWords),
+			gatewayapi.USD(cost), limitWords(limit.CostNano, gatewayapi.USD),
 		}
 	})
 }
 
-func limitWords(limit int64, amount string) string {
+func limitWords(limit int64, words func(int64) string) string {
 	switch {
 	case limit < 0:
 		return "nothing"
 	case limit == 0:
 		return "no limit"
 	}
-	return amount
+	return words(limit)
 }
 
 type budgetSet struct {

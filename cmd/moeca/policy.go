@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"moeca/internal/gateway/gatewayapi"
 	"moeca/internal/hostapi"
@@ -165,8 +164,7 @@ func addedRules(p gatewayapi.Policy) (all []addedRule) {
 
 // showPolicy prints what is permitted, what is stopped, and what never passes.
 func showPolicy(out io.Writer, p hostapi.ProviderPolicy) error {
-	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "OPERATION\tRULE\tFROM")
+	w := newTable(out, "OPERATION", "RULE", "FROM")
 	added := addedRules(p.Policy)
 	for _, o := range p.Shipped.Operations {
 		word, from := "needs a rule", "kind "+p.Shipped.Kind
@@ -177,13 +175,13 @@ func showPolicy(out io.Writer, p hostapi.ProviderPolicy) error {
 			word, from = added[i].word, "added"
 			added = slices.Delete(added, i, i+1)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", o.Name, word, from)
+		w.line(o.Name, word, from)
 	}
 	for _, r := range added {
-		fmt.Fprintf(w, "%s\t%s\tadded\n", r.what, r.word)
+		w.line(r.what, r.word, "added")
 	}
 	for _, n := range p.Shipped.Never {
-		fmt.Fprintf(w, "%s\tnever: %s\tkind %s\n", n.What, n.Why, p.Shipped.Kind)
+		w.line(n.What, "never: "+n.Why, "kind "+p.Shipped.Kind)
 	}
 	if err := w.Flush(); err != nil {
 		return err

@@ -82,6 +82,6 @@ func (e *env) showBudgets(t board.Task) {
 		drawnWords(t.Tokens, task.Tokens, tokenWords), drawnWords(t.CostNano, task.CostNano, gatewayapi.USD))
 	if run != (session.Budget{}) {
 		fmt.Fprintf(e.stdout, "  each run: %s tokens, %s USD\n",
-			limitWords(run.Tokens, tokenWords(run.Tokens)), limitWords(run.CostNano, gatewayapi.USD(run.CostNano)))
+			limitWords(run.Tokens, tokenWords), limitWords(run.CostNano, gatewayapi.USD))
 	}
 }
