@@ -62,6 +62,9 @@ type Amount struct{ Tokens, Cost int64 }
 // Unlimited is no limit, in either field of a limit.
 const Unlimited = math.MaxInt64
 
+// noLimit is one that bounds neither field.
+func noLimit() Amount { return Amount{Unlimited, Unlimited} }
+
 // most bounds one reservation: a million dollars or a peta-token is no call,
 // and sums of such stay far from the end of the number.
 const most = 1 << 50
@@ -96,6 +99,7 @@ type key struct {
 }
 
 type account struct {
+	key
 	limit           Amount
 	spent, reserved Amount
 }
@@ -113,7 +117,7 @@ type Ledger struct {
 
 // NewLedger returns a ledger in which only sessions will have a limit.
 func NewLedger() *Ledger {
-	return &Ledger{accounts: map[key]*account{}, daily: Amount{Unlimited, Unlimited}, providers: map[string]Amount{}}
+	return &Ledger{accounts: map[key]*account{}, daily: noLimit(), providers: map[string]Amount{}}
 }
 
 // Open makes the account of a session. Opening twice keeps the first account.
@@ -122,7 +126,7 @@ func (l *Ledger) Open(session string, limit Amount) {
 	defer l.mu.Unlock()
 	k := key{scope: Session, id: session}
 	if _, ok := l.accounts[k]; !ok {
-		l.accounts[k] = &account{limit: limit}
+		l.accounts[k] = &account{key: k, limit: limit}
 	}
 }
 
@@ -151,7 +155,7 @@ func (l *Ledger) Limit(scope Scope, id string, limit Amount) {
 func (l *Ledger) account(k key) *account {
 	a, ok := l.accounts[k]
 	if !ok {
-		a = &account{limit: Amount{Unlimited, Unlimited}}
+		a = &account{key: k, limit: noLimit()}
 		if k.scope == Day {
 			a.limit = l.daily
 		} else if limit, ok := l.providers[k.id]; ok && k.scope == Provider {
@@ -162,32 +166,24 @@ func (l *Ledger) account(k key) *account {
 	return a
 }
 
-// holder is an account a call belongs to.
-type holder struct {
-	key
-	*account
-}
-
 // of returns the accounts of a call, or nothing when its session has none.
-func (l *Ledger) of(w Who) []holder {
+func (l *Ledger) of(w Who) []*account {
 	l.turn(w.At)
-	own := key{scope: Session, id: w.Session}
-	a, ok := l.accounts[own]
+	own, ok := l.accounts[key{scope: Session, id: w.Session}]
 	if !ok {
 		return nil
 	}
-	return append([]holder{{own, a}}, l.shared(w)...)
+	return l.shared(append(make([]*account, 0, 5), own), w)
 }
 
-// shared are the accounts a call has besides its session's.
-func (l *Ledger) shared(w Who) []holder {
-	var out []holder
+// shared appends the accounts a call has besides its session's.
+func (l *Ledger) shared(to []*account, w Who) []*account {
 	for _, k := range [...]key{{scope: Run, id: w.Run}, {scope: Task, id: w.Task}, {Day, "", l.day}, {Provider, w.Provider, l.day}} {
 		if k.id != "" || k.scope == Day {
-			out = append(out, holder{k, l.account(k)})
+			to = append(to, l.account(k))
 		}
 	}
-	return out
+	return to
 }
 
 // turn begins a new day and forgets the days before, but for those on which
@@ -210,13 +206,13 @@ func (l *Ledger) turn(now time.Time) {
 func (l *Ledger) Left(w Who) Amount {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	holders := l.of(w)
-	if holders == nil {
+	accounts := l.of(w)
+	if accounts == nil {
 		return Amount{}
 	}
-	left := Amount{Unlimited, Unlimited}
-	for _, h := range holders {
-		at := h.left()
+	left := noLimit()
+	for _, a := range accounts {
+		at := a.left()
 		left = Amount{min(left.Tokens, at.Tokens), min(left.Cost, at.Cost)}
 	}
 	return left
@@ -227,9 +223,9 @@ func (l *Ledger) Left(w Who) Amount {
 func (l *Ledger) Bounded(w Who) (money, lasting bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, h := range l.of(w) {
-		money = money || h.limit.Cost != Unlimited
-		lasting = lasting || h.scope != Session && h.limit != Amount{Unlimited, Unlimited}
+	for _, a := range l.of(w) {
+		money = money || a.limit.Cost != Unlimited
+		lasting = lasting || a.scope != Session && a.limit != noLimit()
 	}
 	return money, lasting
 }
@@ -253,22 +249,22 @@ func (e *ExhaustedError) Is(err error) bool { return err == ErrExhausted }
 func (l *Ledger) Reserve(w Who, amount Amount) (*Lease, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	holders := l.of(w)
-	if holders == nil {
+	accounts := l.of(w)
+	if accounts == nil {
 		return nil, ErrNoAccount
 	}
 	if amount.Tokens < 0 || amount.Cost < 0 || !amount.within(Amount{most, most}) {
 		return nil, ErrExhausted
 	}
-	for _, h := range holders {
-		if left := h.left(); !amount.within(left) {
-			return nil, &ExhaustedError{Scope: h.scope, ID: h.id, Left: left, Money: amount.Tokens <= left.Tokens}
+	for _, a := range accounts {
+		if left := a.left(); !amount.within(left) {
+			return nil, &ExhaustedError{Scope: a.scope, ID: a.id, Left: left, Money: amount.Tokens <= left.Tokens}
 		}
 	}
-	for _, h := range holders {
-		h.reserved = h.reserved.plus(amount)
+	for _, a := range accounts {
+		a.reserved = a.reserved.plus(amount)
 	}
-	return &Lease{Amount: amount, ledger: l, holders: holders}, nil
+	return &Lease{Amount: amount, ledger: l, accounts: accounts}, nil
 }
 
 // Book puts back what a call of an earlier process drew on the accounts that
@@ -277,8 +273,8 @@ func (l *Ledger) Book(w Who, spent Amount) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.turn(w.At)
-	for _, h := range l.shared(w) {
-		h.spent = h.spent.plus(spent)
+	for _, a := range l.shared(nil, w) {
+		a.spent = a.spent.plus(spent)
 	}
 }
 
@@ -299,9 +295,9 @@ func (l *Ledger) Close(session string) Amount {
 // Lease is one reservation. It is settled once; settling again does nothing.
 type Lease struct {
 	Amount
-	ledger  *Ledger
-	holders []holder
-	settled bool // guarded by ledger.mu
+	ledger   *Ledger
+	accounts []*account
+	settled  bool // guarded by ledger.mu
 }
 
 // Settle books what the call used.
@@ -313,8 +309,8 @@ func (l *Lease) Settle(used Amount) {
 	}
 	l.settled = true
 	used = Amount{max(used.Tokens, 0), max(used.Cost, 0)}
-	for _, h := range l.holders {
-		h.reserved = h.reserved.minus(l.Amount)
-		h.spent = h.spent.plus(used)
+	for _, a := range l.accounts {
+		a.reserved = a.reserved.minus(l.Amount)
+		a.spent = a.spent.plus(used)
 	}
 }

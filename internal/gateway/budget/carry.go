@@ -13,9 +13,10 @@ func (l *Ledger) Accounts() []State {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var out []State
-	for k, a := range l.accounts {
-		s := State{Scope: k.scope, ID: k.id, Day: k.day, Limit: a.limit, Spent: a.spent.plus(a.reserved)}
-		if k.scope != Session && (s.Spent != Amount{} || s.Limit != Amount{Unlimited, Unlimited}) {
+	for _, a := range l.accounts {
+		s := a.state()
+		s.Spent, s.Reserved = s.Spent.plus(s.Reserved), Amount{}
+		if s.Scope != Session && (s.Spent != Amount{} || s.Limit != noLimit()) {
 			out = append(out, s)
 		}
 	}
@@ -30,7 +31,7 @@ func (l *Ledger) Limits() []State {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var out []State
-	if none := (Amount{Unlimited, Unlimited}); l.daily != none {
+	if l.daily != noLimit() {
 		out = append(out, State{Scope: Day, Limit: l.daily})
 	}
 	for _, id := range slices.Sorted(maps.Keys(l.providers)) {
@@ -41,7 +42,7 @@ func (l *Ledger) Limits() []State {
 
 // Narrow is Limit that never gives more than there is.
 func (l *Ledger) Narrow(scope Scope, id string, limit Amount) {
-	now := Amount{Unlimited, Unlimited}
+	now := noLimit()
 	l.mu.Lock()
 	switch scope {
 	case Day:
