@@ -183,7 +183,7 @@ func (l log) checkState(ctx context.Context, f Finding, s State) Finding {
 }
 
 // Look compares the log in dir with everything the data directory knows of
-// witnesses, and with further lists that a person brings. open may be nil.
+// witnesses, and with further lists that a person brings.
 func Look(ctx context.Context, data, dir string, open func(context.Context, Repo) (History, error), further []string) ([]Finding, error) {
 	k, err := load(data)
 	if err != nil {

@@ -55,8 +55,20 @@ func (k kept) save(data string) error {
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = os.Rename(f.Name(), filepath.Join(data, file))
 	}
+	if err == nil {
+		err = syncDir(data)
+	}
 	if err != nil {
 		return fmt.Errorf("witness: keep what was seen: %w", err)
 	}
 	return nil
+}
+
+// syncDir makes the names in a directory durable.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
 }
