@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { makeCall } from '../../test/makeAudit'
 import { random } from '../../test/random'
 import { callKind, callTitle, messageOf } from './auditCall'
+import { duration } from './auditMetrics'
 import { type Bar, ticks, waterfall } from './auditWaterfall'
 
 const at = (seq: number, from: number, ms: number) =>
@@ -61,8 +62,24 @@ describe('marks on the axis', () => {
   it.each([
     [100, 4, [20, 40, 60, 80]],
     [1000, 5, [200, 400, 600, 800]],
+    [2, 4, [1]],
+    [0.5, 4, []],
     [0, 4, []],
   ])('%d ms, at most %d', (ms, most, want) => expect(ticks(ms, most)).toEqual(want))
+  it('read differently, and stand equally far apart, however long the axis is', () => {
+    const next = random(5)
+    for (let round = 0; round < 2000; round++) {
+      const ms = (next(1000) + 1) * 10 ** (next(7) - 3)
+      const marks = ticks(ms, 4)
+      const said = marks.map((at) => duration(at * 1000, 'en'))
+      expect(new Set(said).size, `${ms} ms: ${said.join(', ')}`).toBe(marks.length)
+      expect(marks.length).toBeLessThanOrEqual(4)
+      marks.forEach((at, index) => {
+        expect(at).toBeCloseTo((marks[0] ?? 0) * (index + 1), 6)
+        expect(at).toBeLessThan(ms)
+      })
+    }
+  })
 })
 
 describe('a call is named by', () => {

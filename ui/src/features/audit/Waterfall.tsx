@@ -65,19 +65,18 @@ export function Waterfall({ of, name, filter, selected, onSelect }: Props) {
 /** Time from the first call on, without the gaps. */
 function Axis({ ms }: { ms: number }) {
   const { i18n } = useTranslation()
+  const marks = ticks(ms, 4)
+  const [step = 0] = marks
   return (
     <div aria-hidden className={cn(lane, 'border-b border-line text-xs text-t3')}>
       <span />
-      <span className="relative h-5 overflow-hidden">
-        {ticks(ms, 4).map((at) => (
+      <span className="flex h-5 overflow-hidden">
+        {marks.map((at) => (
           <span
             key={at}
-            // Near the end a label stands before its mark: it would be cut behind it.
-            className={cn(
-              'absolute inset-y-0 border-line whitespace-nowrap',
-              at > ms * 0.7 ? '-translate-x-full border-r pr-1' : 'border-l pl-1',
-            )}
-            style={{ left: `${(at / ms) * 100}%` }}
+            // A label has the room before its mark to itself: no two can overlap.
+            className="shrink-0 truncate border-r border-line pr-1 text-right"
+            style={{ width: `${(step / ms) * 100}%` }}
           >
             {duration(at * 1000, i18n.language)}
           </span>
