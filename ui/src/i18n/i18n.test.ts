@@ -5,6 +5,9 @@ import { detectLanguage } from '.'
 import { en } from './en'
 import { ja } from './ja'
 import { later } from './later'
+import { en as trace } from './trace/en'
+import { ja as traceJa } from './trace/ja'
+import { zh as traceZh } from './trace/zh'
 import { zh } from './zh'
 
 type Tree = { [key: string]: string | Tree }
@@ -15,13 +18,15 @@ function leaves(tree: Tree, path = ''): [string, string][] {
   )
 }
 
-const source = new Map(leaves({ ...en, ...later }))
 const holes = (text: string) => (text.match(/\{\{\w+\}\}/g) ?? []).sort()
 
 describe.each([
-  ['ja', ja],
-  ['zh', zh],
-])('%s', (_name, messages) => {
+  ['ja', { ...en, ...later }, ja],
+  ['zh', { ...en, ...later }, zh],
+  ['ja of the Audit screen', trace, traceJa],
+  ['zh of the Audit screen', trace, traceZh],
+])('%s', (_name, english, messages) => {
+  const source = new Map(leaves(english))
   const all = leaves(messages)
   it('has every sentence and no other', () => {
     expect(all.map(([key]) => key).sort()).toEqual([...source.keys()].sort())

@@ -1,3 +1,5 @@
+import type { Shape } from '../shape'
+
 // Words of the Audit screen. They come with it.
 export const en = {
   trace: {
@@ -275,8 +277,6 @@ export const en = {
     },
   },
 }
-
-type Shape<T> = { [K in keyof T]: T[K] extends string ? string : Shape<T[K]> }
 
 /** A language with a key missing or one too many does not compile. */
 export type TraceWords = Shape<typeof en>
