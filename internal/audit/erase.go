@@ -84,19 +84,6 @@ func (s Selection) check() error {
 	return nil
 }
 
-// matches says whether the contents of a row are selected.
-func (s Selection) matches(r *Record) bool {
-	switch {
-	case s.Run != "":
-		return r.Attribution.Run == s.Run
-	case s.Task != "":
-		return r.Attribution.Task == s.Task
-	case s.Before != nil:
-		return r.Time.Before(*s.Before)
-	}
-	return slices.Contains(s.Rows, r.Seq)
-}
-
 // erasures are the rows "erase" of a log by their number.
 type erasures map[int64]*erasure
 
@@ -229,6 +216,7 @@ func (l *Log) selected(ctx context.Context, seq int64, s Selection) (map[int64][
 		return nil, err
 	}
 	defer rows.Close()
+	chosen := erasures{seq: {Selection: s}}.selected(false)
 	packs := make(map[int64][]*BodyRef)
 	for r, err := range rows.Range(1, seq) {
 		if err != nil {
@@ -237,7 +225,7 @@ func (l *Log) selected(ctx context.Context, seq int64, s Selection) (map[int64][
 		if r.Seq%1000 == 0 && ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		if !s.matches(&r) {
+		if !chosen.has(&r) {
 			continue
 		}
 		for _, p := range parts(&r) {
