@@ -55,29 +55,31 @@ func (e *env) openAudit() (api *auditAPI, done func()) {
 	return api, func() { _ = view.Close() }
 }
 
-// patience is how long a command is silent while it makes an index.
+// patience is how long a command is silent while it indexes or verifies.
 const patience = 2 * time.Second
 
-// indexing says now and then how far an index is that takes long to make.
-func (e *env) indexing() func(auditindex.State) {
+// nowAndThen says how far something is that takes long, and drops what is told
+// in between.
+func (e *env) nowAndThen() func(format string, args ...any) {
 	said := time.Now()
-	return func(s auditindex.State) {
+	return func(format string, args ...any) {
 		if now := time.Now(); now.Sub(said) > patience {
 			said = now
-			fmt.Fprintf(e.stderr, "moeca: indexing the log: row %d of %d\n", s.Head, s.Last)
+			fmt.Fprintf(e.stderr, "moeca: "+format+"\n", args...)
 		}
 	}
 }
 
-// verifying says now and then how far a verification is that takes long.
+// indexing says how far an index is.
+func (e *env) indexing() func(auditindex.State) {
+	say := e.nowAndThen()
+	return func(s auditindex.State) { say("indexing the log: row %d of %d", s.Head, s.Last) }
+}
+
+// verifying says how far a verification is.
 func (e *env) verifying() func(seq int64) {
-	said := time.Now()
-	return func(seq int64) {
-		if now := time.Now(); now.Sub(said) > patience {
-			said = now
-			fmt.Fprintf(e.stderr, "moeca: verifying the log: row %d\n", seq)
-		}
-	}
+	say := e.nowAndThen()
+	return func(seq int64) { say("verifying the log: row %d", seq) }
 }
 
 // get asks for an object.
@@ -221,23 +223,20 @@ var (
 
 // auditTask finds the id of a task. Numbers and prefixes are the board's.
 func (e *env) auditTask(ref string) (string, error) {
-	if wholeID.MatchString(ref) {
-		return ref, nil
-	}
-	c, done, err := e.connect()
-	if err != nil {
-		return "", err
-	}
-	defer done()
-	var task board.Task
-	if err := c.do(e.ctx, http.MethodGet, "/api/tasks/"+url.PathEscape(ref), nil, &task); err != nil {
-		return "", err
-	}
-	return task.ID, nil
+	return e.auditID(ref, func(c *client) (string, error) {
+		var task board.Task
+		err := c.do(e.ctx, http.MethodGet, taskArg{Task: ref}.path(""), nil, &task)
+		return task.ID, err
+	})
 }
 
 // auditRun finds the id of a run.
 func (e *env) auditRun(ref string) (string, error) {
+	return e.auditID(ref, func(c *client) (string, error) { return runArg{Run: ref}.resolve(e, c) })
+}
+
+// auditID asks the board only for what is no id yet: the log is read without it.
+func (e *env) auditID(ref string, find func(*client) (string, error)) (string, error) {
 	if wholeID.MatchString(ref) {
 		return ref, nil
 	}
@@ -246,7 +245,7 @@ func (e *env) auditRun(ref string) (string, error) {
 		return "", err
 	}
 	defer done()
-	return runArg{Run: ref}.resolve(e, c)
+	return find(c)
 }
 
 type auditReindex struct{}
@@ -258,7 +257,7 @@ func (auditReindex) Run(e *env) error {
 	var state auditindex.State
 	var err error
 	if api.remote != nil {
-		state, err = api.reindex(e.ctx)
+		state, err = api.reindex(e)
 	} else {
 		tell := e.indexing()
 		err = api.view.Rebuild(e.ctx, func(s auditindex.State) { state = s; tell(s) })
@@ -275,17 +274,12 @@ func (auditReindex) Run(e *env) error {
 }
 
 // reindex asks the running process, and waits until it has caught up.
-func (a *auditAPI) reindex(ctx context.Context) (state auditindex.State, err error) {
-	err = a.remote.do(ctx, http.MethodPost, "/api/audit/reindex", nil, &state)
-	tick := time.NewTicker(200 * time.Millisecond)
-	defer tick.Stop()
+func (a *auditAPI) reindex(e *env) (state auditindex.State, err error) {
+	err = a.remote.do(e.ctx, http.MethodPost, "/api/audit/reindex", nil, &state)
 	for err == nil && state.Head < state.Last {
-		select {
-		case <-ctx.Done():
-			return state, ctx.Err()
-		case <-tick.C:
+		if err = e.pause(); err == nil {
+			err = a.get(e.ctx, "/api/audit/index", nil, &state)
 		}
-		err = a.get(ctx, "/api/audit/index", nil, &state)
 	}
 	return state, err
 }

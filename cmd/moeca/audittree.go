@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -20,7 +21,7 @@ func (a *auditLog) contexts(e *env, api *auditAPI, q url.Values) error {
 		return err
 	}
 	return printList(e, items, func(c auditindex.Context) string {
-		return fmt.Sprintf("%s %-16s %d runs, %d stages, %s", c.Ended.Local().Format(time.DateTime), plain(nameOr(c.Task, "(no task)")), c.Runs, c.Stages, totalsText(c.Totals))
+		return fmt.Sprintf("%s %-16s %d runs, %d stages, %s", c.Ended.Local().Format(time.DateTime), plain(cmp.Or(c.Task, "(no task)")), c.Runs, c.Stages, totalsText(c.Totals))
 	})
 }
 
@@ -45,7 +46,7 @@ func (a *auditLog) someStages(e *env, api *auditAPI, q url.Values) ([]auditindex
 	stages := []auditindex.Stage{}
 	for _, t := range tasks {
 		var c hostapi.AuditStages
-		if err := api.get(e.ctx, "/api/audit/contexts/"+url.PathEscape(nameOr(t.Task, auditindex.None))+"/stages", q, &c); err != nil {
+		if err := api.get(e.ctx, "/api/audit/contexts/"+url.PathEscape(cmp.Or(t.Task, auditindex.None))+"/stages", q, &c); err != nil {
 			return nil, err
 		}
 		for i := len(c.Stages) - 1; i >= 0 && len(stages) < a.Limit; i-- {
@@ -95,9 +96,9 @@ func (a *auditLog) messages(e *env, api *auditAPI, q url.Values) error {
 
 // messagesOf reads one page of messages of a stage.
 func messagesOf(e *env, api *auditAPI, s auditindex.Stage, q url.Values) (page hostapi.AuditMessages, err error) {
-	q.Set("task", nameOr(s.Task, auditindex.None))
-	q.Set("run", nameOr(s.Run, auditindex.None))
-	err = api.get(e.ctx, "/api/audit/stages/"+url.PathEscape(nameOr(s.Stage, auditindex.None))+"/messages", q, &page)
+	q.Set("task", cmp.Or(s.Task, auditindex.None))
+	q.Set("run", cmp.Or(s.Run, auditindex.None))
+	err = api.get(e.ctx, "/api/audit/stages/"+url.PathEscape(cmp.Or(s.Stage, auditindex.None))+"/messages", q, &page)
 	return page, err
 }
 
@@ -151,7 +152,7 @@ func (t *auditTree) Run(e *env) error {
 	if e.cli.JSON {
 		return e.print(map[string]any{"task": c.Task, "stages": views})
 	}
-	fmt.Fprintf(e.stdout, "task %s\n", plain(nameOr(c.Task, "(none)")))
+	fmt.Fprintf(e.stdout, "task %s\n", plain(cmp.Or(c.Task, "(none)")))
 	for _, v := range views {
 		fmt.Fprintln(e.stdout, "  "+stageText(v.Stage))
 		e.auditProblem(v.Problem)
@@ -163,13 +164,6 @@ func (t *auditTree) Run(e *env) error {
 		}
 	}
 	return nil
-}
-
-func nameOr(name, other string) string {
-	if name == "" {
-		return other
-	}
-	return name
 }
 
 func totalsText(t auditindex.Totals) string {
@@ -184,7 +178,7 @@ func totalsText(t auditindex.Totals) string {
 }
 
 func stageText(s auditindex.Stage) string {
-	return fmt.Sprintf("%s stage %s of run %s %s: %s, %s", s.Began.Local().Format(time.DateTime), plain(nameOr(s.Stage, "(none)")), plain(nameOr(s.Run, "(none)")),
+	return fmt.Sprintf("%s stage %s of run %s %s: %s, %s", s.Began.Local().Format(time.DateTime), plain(cmp.Or(s.Stage, "(none)")), plain(cmp.Or(s.Run, "(none)")),
 		plain(s.Agent), s.Ended.Sub(s.Began).Round(time.Millisecond), totalsText(s.Totals))
 }
 
