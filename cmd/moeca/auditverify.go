@@ -20,7 +20,7 @@ type auditVerify struct {
 
 // Run verifies the log of the data directory and compares it with what every
 // witness holds. It reads the files itself, so that it works whether or not a host
-// runs on it. Exit status 1: the log is broken, a witness saw another one, or a file
+// runs on it. Exit code 4: the log is broken, a witness saw another one, or a file
 // that was named could not be compared.
 func (a *auditVerify) Run(e *env) error {
 	view := stack.ReadAudit(e.cli.Data)
