@@ -83,11 +83,12 @@ func (e *env) connect() (c *client, closeAll func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	c = &client{
-		base: s.Endpoints().URL, token: s.Endpoints().Token,
-		person: func() string { return s.PersonToken() }, own: true,
-	}
-	return c, func() { s.Close(context.WithoutCancel(e.ctx)) }, nil
+	return clientOf(s), func() { s.Close(context.WithoutCancel(e.ctx)) }, nil
+}
+
+// clientOf is a client of a host that lives in this command.
+func clientOf(s *stack.Stack) *client {
+	return &client{base: s.Endpoints().URL, token: s.Endpoints().Token, person: s.PersonToken, own: true}
 }
 
 // running returns a client of a live process, or nil.

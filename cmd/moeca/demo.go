@@ -70,9 +70,8 @@ func (d *demoCmd) Run(e *env) error {
 		return err
 	}
 	defer st.Close(context.WithoutCancel(e.ctx))
-	c := &client{base: st.Endpoints().URL, token: st.Endpoints().Token, person: st.PersonToken, own: true}
 	e.say("This demo acts as the person, in %s only. The model is scripted: it plays a written part and understands nothing.", dir)
-	result, err := e.playDemo(c, repo)
+	result, err := e.playDemo(clientOf(st), repo)
 	result.Driver = st.DriverName()
 	if err != nil {
 		return err
