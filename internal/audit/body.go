@@ -176,9 +176,18 @@ func checkPackHeader(src io.ReaderAt, id logID, num int64) error {
 	return nil
 }
 
-// readBody reads and checks the body ref points to. Content that was cut is
-// checked against the commitment of what was kept. The reference may come from a
-// forged row: nothing is allocated that the pack does not hold.
+// committed is what the row says of salt and kept bytes: of content that was cut,
+// the commitment of what was kept.
+func (b *BodyRef) committed() Hash {
+	if b.Truncated {
+		return b.Kept
+	}
+	return b.Commitment
+}
+
+// readBody reads and checks the body ref points to, and returns its salt and
+// behind it what was kept. The reference may come from a forged row: nothing is
+// allocated that the pack does not hold.
 func readBody(pack *os.File, id logID, ref *BodyRef) ([]byte, error) {
 	st, err := pack.Stat()
 	if err != nil {
@@ -202,12 +211,9 @@ func readBody(pack *os.File, id logID, ref *BodyRef) ([]byte, error) {
 	default:
 		return nil, errors.New("body is damaged")
 	}
-	want := ref.Commitment
-	if ref.Truncated {
-		want = ref.Kept
-	}
-	if commit([32]byte(b[5:bodyHead]), b[bodyHead:end]) != want {
+	salted := b[bodyHead-HashSize : end]
+	if sha256.Sum256(salted) != ref.committed() {
 		return nil, errors.New("body does not match the commitment in its row")
 	}
-	return b[bodyHead:end], nil
+	return salted, nil
 }

@@ -341,11 +341,7 @@ func (v *bundleVerifier) body(seq int64, p part) error {
 	if n, err := io.Copy(sum, v.tar); err != nil || n != size {
 		return fmt.Errorf("the file is cut: %w", err)
 	}
-	want := p.ref.Commitment
-	if p.ref.Truncated {
-		want = p.ref.Kept
-	}
-	if Hash(sum.Sum(nil)) != want {
+	if Hash(sum.Sum(nil)) != p.ref.committed() {
 		return damage("does not match the commitment in its row")
 	}
 	v.tally.body(bodyShown)

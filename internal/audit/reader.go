@@ -231,6 +231,15 @@ func (r *Reader) Range(from, to int64) iter.Seq2[Record, error] {
 // commitment in its row. ErrErased when they were erased, ErrNotStored when
 // nothing was kept.
 func (r *Reader) Body(ref *BodyRef) ([]byte, error) {
+	b, err := r.salted(ref)
+	if err != nil {
+		return nil, err
+	}
+	return b[HashSize:], nil
+}
+
+// salted is Body with the salt before the kept bytes.
+func (r *Reader) salted(ref *BodyRef) ([]byte, error) {
 	if ref == nil || ref.Pack == 0 {
 		return nil, fmt.Errorf("audit: read body: %w", ErrNotStored)
 	}
@@ -246,20 +255,6 @@ func (r *Reader) Body(ref *BodyRef) ([]byte, error) {
 		return nil, fmt.Errorf("audit: read body at %d of pack %d: %w", ref.Offset, ref.Pack, err)
 	}
 	return b, nil
-}
-
-// salted returns salt and kept bytes of a body, checked as Body does.
-func (r *Reader) salted(ref *BodyRef) ([]byte, error) {
-	f, _, err := r.pack(ref.Pack)
-	if err != nil {
-		return nil, fmt.Errorf("audit: read body: %w", err)
-	}
-	b := make([]byte, HashSize)
-	if _, err := f.ReadAt(b, ref.Offset+bodyHead-HashSize); err != nil && err != io.EOF {
-		return nil, fmt.Errorf("audit: read body: %w", err)
-	}
-	content, err := r.Body(ref) // if it is there now, the salt was when it was read
-	return append(b, content...), err
 }
 
 // pack returns the open pack num.
