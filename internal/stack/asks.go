@@ -27,21 +27,17 @@ func (a asks) List(ctx context.Context) ([]gatewayapi.Ask, error) {
 // Answer implements hostapi.Asks.
 func (a asks) Answer(ctx context.Context, id string, allow bool) (gatewayapi.AskAnswered, error) {
 	got, err := a.admin.AnswerAsk(ctx, id, allow)
+	kind := board.Invalid
 	var refused *gatewayapi.StatusError
-	switch {
-	case err == nil:
-		return got, nil
-	case !errors.As(err, &refused) || refused.Status/100 != 4:
-		return got, unavailable(err)
+	if errors.As(err, &refused) {
+		switch refused.Status {
+		case http.StatusNotFound:
+			kind = board.NotFound
+		case http.StatusConflict:
+			kind = board.Conflict
+		}
 	}
-	e := &board.Error{Kind: board.Invalid, Code: refused.Body.Reason, Message: refused.Body.Message, Next: "see what waits with `moeca ask list`"}
-	switch refused.Status {
-	case http.StatusNotFound:
-		e.Kind = board.NotFound
-	case http.StatusConflict:
-		e.Kind = board.Conflict
-	}
-	return got, e
+	return got, ofGateway(err, kind, "see what waits with `moeca ask list`")
 }
 
 // askRetry is the wait before a gateway that does not answer is asked again.

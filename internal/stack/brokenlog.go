@@ -37,12 +37,8 @@ func keepLog(data, kept string) audit.Keep {
 func (s *Stack) restartLog(ctx context.Context, q hostapi.LogRestart) (hostapi.LogRestarted, error) {
 	kept := "audit-broken-" + time.Now().UTC().Format("20060102-150405")
 	made, err := s.gateway.Admin.PrepareRestart(ctx, gatewayapi.RestartPrepare{Row: q.Row, File: q.File, Kept: kept})
-	var refused *gatewayapi.StatusError
-	switch {
-	case errors.As(err, &refused) && refused.Status/100 == 4:
-		return hostapi.LogRestarted{}, &board.Error{Kind: board.Conflict, Code: refused.Body.Reason, Message: refused.Body.Message, Next: "`moeca audit verify` says how the log is"}
-	case err != nil:
-		return hostapi.LogRestarted{}, unavailable(err)
+	if err != nil {
+		return hostapi.LogRestarted{}, ofGateway(err, board.Conflict, "`moeca audit verify` says how the log is")
 	}
 	// From here on it is carried through, whoever hangs up.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*startLimit)

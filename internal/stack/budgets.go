@@ -2,7 +2,6 @@ package stack
 
 import (
 	"context"
-	"errors"
 
 	"moeca/internal/board"
 	"moeca/internal/gateway/gatewayapi"
@@ -54,15 +53,6 @@ func (b budgets) PatchPrices(ctx context.Context, patch gatewayapi.PricePatch) (
 	return p, ofBudgets(err)
 }
 
-// ofBudgets tells a refusal of the gateway, in its own words, from a gateway
-// that does not answer.
 func ofBudgets(err error) error {
-	var refused *gatewayapi.StatusError
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &refused) && refused.Status/100 == 4:
-		return &board.Error{Kind: board.Invalid, Code: refused.Body.Reason, Message: refused.Body.Message, Next: "correct the value; `moeca budget list` and `moeca price list` show what is set"}
-	}
-	return unavailable(err)
+	return ofGateway(err, board.Invalid, "correct the value; `moeca budget list` and `moeca price list` show what is set")
 }

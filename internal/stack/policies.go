@@ -2,9 +2,7 @@ package stack
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
 
 	"moeca/internal/board"
 	"moeca/internal/gateway/gatewayapi"
@@ -35,22 +33,11 @@ func (p policies) PatchPolicy(ctx context.Context, provider string, patch gatewa
 	return hostapi.ProviderPolicy{Policy: policy, Shipped: shipped}, ofPolicy(provider, err)
 }
 
-// ofPolicy tells a refusal of the gateway, in its own words, from a gateway that
-// does not answer.
 func ofPolicy(provider string, err error) error {
-	var refused *gatewayapi.StatusError
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &refused) && refused.Status == http.StatusNotFound:
+	if gatewayapi.IsNotFound(err) {
 		return notFound(provider)
-	case errors.As(err, &refused) && refused.Status/100 == 4:
-		return &board.Error{
-			Kind: board.Invalid, Code: refused.Body.Reason, Message: refused.Body.Message,
-			Next: "correct the rule; `moeca provider policy " + provider + "` shows what is set",
-		}
 	}
-	return unavailable(err)
+	return ofGateway(err, board.Invalid, "correct the rule; `moeca provider policy "+provider+"` shows what is set")
 }
 
 // forgetPolicy removes what was added to the rules of a name, so that a provider

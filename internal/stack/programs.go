@@ -2,7 +2,6 @@ package stack
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -82,7 +81,7 @@ func (p programs) Create(ctx context.Context, in hostapi.SessionInput) (hostapi.
 	p.identify(ctx, &scope, reached)
 	m, err := p.sessions.Mint(ctx, gatewayapi.MintRequest{Scope: scope, TTL: int64(ttl / time.Second), WithToken: true})
 	if err != nil {
-		return hostapi.SessionMade{}, ofMint(err)
+		return hostapi.SessionMade{}, ofGateway(err, board.Invalid, "correct it; no session was made")
 	}
 	made := hostapi.SessionMade{
 		Session: p.view(session.Session{ID: m.ID, Scope: scope, Minted: m.Expires.Add(-ttl), Expires: m.Expires}, audit.Spend{}),
@@ -209,15 +208,6 @@ func (p programs) Revoke(ctx context.Context, id string) (hostapi.LiveSession, e
 	}
 	all[i].Spent = session.Budget{Tokens: spent.Tokens, CostNano: spent.Cost}
 	return all[i], nil
-}
-
-// ofMint tells what the gateway refused, in its own words.
-func ofMint(err error) error {
-	var refused *gatewayapi.StatusError
-	if errors.As(err, &refused) && refused.Status/100 == 4 {
-		return &board.Error{Kind: board.Invalid, Code: refused.Body.Reason, Message: refused.Body.Message, Next: "correct it; no session was made"}
-	}
-	return unavailable(err)
 }
 
 // ofProgram says whether a session was made with a token.

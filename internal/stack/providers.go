@@ -428,6 +428,19 @@ func unavailable(err error) error {
 	return &board.Error{Kind: board.Unavailable, Code: "gateway", Message: "the gateway does not answer: " + err.Error(), Next: "see logs/gateway.log in the data directory"}
 }
 
+// ofGateway tells a refusal of the gateway, in its own words and as an error of a
+// kind, from a gateway that does not answer.
+func ofGateway(err error, kind board.Kind, next string) error {
+	var refused *gatewayapi.StatusError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &refused) && refused.Status/100 == 4:
+		return &board.Error{Kind: kind, Code: refused.Body.Reason, Message: refused.Body.Message, Next: next}
+	}
+	return unavailable(err)
+}
+
 // refusedBy passes the gateway's own sentence on.
 func refusedBy(err error) error {
 	return &board.Error{Kind: board.Invalid, Code: "gateway_refused", Message: "the gateway refused: " + err.Error(), Next: "correct the definition"}

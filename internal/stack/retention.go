@@ -2,7 +2,6 @@ package stack
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -162,14 +161,6 @@ func (r *retention) SetRetention(ctx context.Context, set gatewayapi.Retention) 
 	return out, ofRetention(err)
 }
 
-// ofRetention tells a refusal of the gateway from a gateway that does not answer.
 func ofRetention(err error) error {
-	var refused *gatewayapi.StatusError
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &refused) && refused.Status/100 == 4:
-		return &board.Error{Kind: board.Invalid, Code: refused.Body.Reason, Message: refused.Body.Message, Next: "name a number of days, or 0"}
-	}
-	return unavailable(err)
+	return ofGateway(err, board.Invalid, "name a number of days, or 0")
 }
