@@ -37,6 +37,23 @@ describe.each([
   })
 })
 
+describe('English, where a number may be one,', () => {
+  // What is never one, a unit, and a verb behind the number of a record.
+  const never = [
+    'board.tokens',
+    'program.budgetHelp',
+    'trace.showAll',
+    'settings.latency',
+    'trace.eraseDone',
+  ]
+  const forms = /_(one|other)$/
+  const all = leaves({ ...en, ...later, ...trace })
+  it('has a form for it', () => {
+    const fixed = all.filter(([key, text]) => !forms.test(key) && /\{\{n\}\} [a-z]+s\b/.test(text))
+    expect(fixed.map(([key]) => key).sort()).toEqual(never.sort())
+  })
+})
+
 describe('the language is chosen', () => {
   const cases = [
     ['by the first that exists', ['fr-FR', 'ja-JP', 'en'], 'ja'],

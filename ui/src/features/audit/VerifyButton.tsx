@@ -49,7 +49,11 @@ function Badge({ report }: { report: VerifyReport }) {
   const { t, i18n } = useTranslation()
   const Icon = report.ok ? ShieldCheck : ShieldAlert
   const text = report.ok
-    ? t('audit.ok', { n: count(report.records, i18n.language), head: shortId(report.head) })
+    ? t('audit.ok', {
+        count: report.records,
+        n: count(report.records, i18n.language),
+        head: shortId(report.head),
+      })
     : t('audit.broken', { n: report.firstBroken, problem: report.problem })
   return (
     <span

@@ -41,8 +41,8 @@ function Witnessed() {
         t('trace.noWitness')
       ) : (
         <span className="truncate">
-          {t('trace.witness', { n: count(last.rows, i18n.language) })} <Name of={last} />,{' '}
-          <Age when={last.at} />
+          {t('trace.witness', { count: last.rows, n: count(last.rows, i18n.language) })}{' '}
+          <Name of={last} />, <Age when={last.at} />
         </span>
       )}
     </span>
@@ -82,7 +82,7 @@ export function WitnessFindings() {
               <Name of={one} />
               <span className={one.ok ? 'text-t3' : 'text-red'}>
                 {one.problem === ''
-                  ? t('trace.agrees', { n: count(one.rows, i18n.language) })
+                  ? t('trace.agrees', { count: one.rows, n: count(one.rows, i18n.language) })
                   : one.problem}
               </span>
             </li>

@@ -194,6 +194,7 @@ describe('witnesses', () => {
   it.each([
     ['one outside of the host before the host', [host, repo], /7 records seen by units,/],
     ['the host where nobody else is', [host], /9 records seen by this host, now/],
+    ['one record as one', [{ ...host, rows: 1 }], /1 record seen by this host/],
     ['that there is none', [{ ...repo, at: undefined }], /no witness yet/],
     ['who has seen another log', [host, { ...repo, diverged: true }], /units has seen another log/],
   ])('%s', async (_name, items, want) => {

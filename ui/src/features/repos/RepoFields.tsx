@@ -106,7 +106,7 @@ function Words({ words }: { words: string[] }) {
   const { t } = useTranslation()
   return (
     <p className="flex flex-wrap items-center gap-1 text-sm text-t3">
-      {t('repo.ciWords', { n: words.length })}
+      {t('repo.ciWords', { count: words.length, n: words.length })}
       {words.map((word, at) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: words repeat, their place is their name
         <code key={at} className="rounded-sm border border-line bg-inset px-1 font-mono">

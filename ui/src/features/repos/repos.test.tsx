@@ -34,6 +34,12 @@ it('shows how a command is read, and warns of shell words', async () => {
   expect(screen.getByText(/is passed to the program as a plain word/)).toBeTruthy()
 })
 
+it('one word is one', async () => {
+  await show(<Form problem={null} />)
+  await userEvent.type(screen.getByLabelText('CI command'), 'make')
+  expect(screen.getByText(/Runs as 1 word$/)).toBeTruthy()
+})
+
 it('an open quote is no gate', () => {
   expect(toGate({ ...emptyDraft, command: 'go "test' })).toEqual({ ok: false })
   expect(toGate(emptyDraft)).toEqual({ ok: true, gate: null })

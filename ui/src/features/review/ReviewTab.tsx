@@ -81,7 +81,7 @@ function WarningText({ warning, review }: { warning: Warning; review: Review }) 
     case 'checked_out':
       return t(`review.warn.${warning}`, { target })
     case 'behind':
-      return t('review.warn.behind', { target, n: behind })
+      return t('review.warn.behind', { target, count: behind, n: behind })
     case 'truncated':
       return (
         <>

@@ -33,7 +33,7 @@ export function ProviderActions({ provider }: { provider: Provider }) {
     models.mutate(name, {
       onSuccess: (list) => {
         if (!provider.scripted) put.mutate({ name, change: { models: list.slice(0, 200) } })
-        toast(t('settings.modelsFound', { n: list.length, name }))
+        toast(t('settings.modelsFound', { count: list.length, n: list.length, name }))
       },
     })
   return (

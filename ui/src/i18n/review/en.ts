@@ -111,7 +111,9 @@ export const en = {
     unviewed_other: '{{n}} files are not marked as viewed. The approval will say so.',
     warn: {
       base_moved: '{{target}} moved since the work began. The result below already includes it.',
-      behind:
+      behind_one:
+        'The work is {{n}} commit behind {{target}}. The result below already includes it.',
+      behind_other:
         'The work is {{n}} commits behind {{target}}. The result below already includes them.',
       checked_out:
         '{{target}} is checked out in your work tree. Its files stay as they are. Bring them forward after the merge, before you commit there: a commit of the old files would undo it.',

@@ -105,7 +105,8 @@ export const zh: ReviewWords = {
     unviewed_other: '{{n}} 个文件未标记为已看，批准会注明。',
     warn: {
       base_moved: '工作开始后 {{target}} 有移动。下面的结果已包含它。',
-      behind: '工作落后 {{target}} {{n}} 个提交。下面的结果已包含它们。',
+      behind_one: '工作落后 {{target}} {{n}} 个提交。下面的结果已包含它们。',
+      behind_other: '工作落后 {{target}} {{n}} 个提交。下面的结果已包含它们。',
       checked_out:
         '{{target}} 正检出在你的工作区。文件保持原样。合并后请先更新它们再提交：提交旧文件会撤销这次合并。',
       truncated: '差异未完整显示这些文件：{{files}}',
