@@ -46,19 +46,23 @@ func (x *exchange) refuse(d gate.Decision) {
 // logDown is the denial for as long as nothing can be recorded.
 func (g *Gateway) logDown(err error) gate.Decision {
 	g.o.Logger.Error("audit log cannot be written", "error", err)
-	next := "repair what the gateway's log names, then restart it"
+	d := gate.Deny(http.StatusServiceUnavailable, ReasonLogDown, "the audit log cannot be written, so nothing is forwarded; %s", Remedy(err))
+	d.Gate = gateLog
+	return d
+}
+
+// Remedy says what to do about a log that took no row.
+func Remedy(err error) string {
 	var broken *audit.BrokenError
 	switch {
 	case errors.As(err, &broken):
-		next = "it is broken at row " + strconv.FormatInt(broken.Seq, 10) + ", and a person decides: moeca audit restart"
+		return "it is broken at row " + strconv.FormatInt(broken.Seq, 10) + ", and a person decides: moeca audit restart"
 	case errors.Is(err, audit.ErrFull):
-		next = "free disk space; requests are taken again by themselves"
+		return "free disk space; requests are taken again by themselves"
 	case errors.Is(err, audit.ErrBacklog):
-		next = "the disk is too slow for the load; try again"
+		return "the disk is too slow for the load; try again"
 	}
-	d := gate.Deny(http.StatusServiceUnavailable, ReasonLogDown, "the audit log cannot be written, so nothing is forwarded; %s", next)
-	d.Gate = gateLog
-	return d
+	return "repair what the gateway's log names, then restart it"
 }
 
 // writeError answers in the shape the caller's client understands.

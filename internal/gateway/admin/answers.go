@@ -85,12 +85,7 @@ func (a answers) refuse(w http.ResponseWriter, r *http.Request, status int, reas
 // logDown answers a change that was not made because its row was not written.
 func (a answers) logDown(w http.ResponseWriter, err error) {
 	a.logger.Error("audit row of a change not written", "error", err)
-	next := "free disk space or repair the log, then restart the gateway"
-	var broken *audit.BrokenError
-	if errors.As(err, &broken) {
-		next = "a person decides what becomes of it: moeca audit restart"
-	}
 	a.send(w, http.StatusServiceUnavailable, gatewayapi.Error{Error: gatewayapi.ErrorBody{
-		Gate: "audit", Reason: gateway.ReasonLogDown, Message: "the audit log cannot be written (" + err.Error() + "); " + next,
+		Gate: "audit", Reason: gateway.ReasonLogDown, Message: "the audit log cannot be written (" + err.Error() + "); " + gateway.Remedy(err),
 	}})
 }

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -102,7 +103,7 @@ func (a *appender) append(w http.ResponseWriter, r *http.Request) {
 		Attribution: audit.Attribution{Task: req.Task, Run: req.Run, Stage: req.Stage},
 	}, nil, nil)
 	switch {
-	case err != nil && a.log.Err() == nil:
+	case err != nil && a.log.Err() == nil && !errors.Is(err, audit.ErrFull) && !errors.Is(err, audit.ErrBacklog):
 		a.answers.refuse(w, r, http.StatusBadRequest, "row", err.Error())
 		return
 	case err == nil:
