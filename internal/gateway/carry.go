@@ -53,10 +53,7 @@ func (g *Gateway) Carried(rows iter.Seq2[audit.Record, error]) ([]audit.Record, 
 	for chunk := range slices.Chunk(g.ledger.Accounts(), carriedAccounts) {
 		states := make([]gatewayapi.BudgetState, 0, len(chunk))
 		for _, s := range chunk {
-			states = append(states, gatewayapi.BudgetState{
-				Scope: string(s.Scope), ID: s.ID, Day: s.Day, Limit: limitShown(s.Limit),
-				Spent: session.Budget{Tokens: s.Spent.Tokens, CostNano: s.Spent.Cost},
-			})
+			states = append(states, shown(s))
 		}
 		detail, err := json.Marshal(states)
 		if err != nil {

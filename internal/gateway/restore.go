@@ -16,6 +16,7 @@ import (
 
 // Actions of admin rows that a start reads back.
 const (
+	ActionMint   = "session.mint" // sets the limits of a run and a task
 	ActionBudget = "budget.set"
 	ActionPrices = "price.patch"
 )
@@ -81,7 +82,7 @@ func (g *Gateway) narrow(r audit.Record) {
 	var put gatewayapi.BudgetPut
 	switch action, _ := r.Attr("action"); {
 	case r.Kind != audit.KindAdmin || r.Source != audit.SourceGateway:
-	case action == "session.mint" && json.Unmarshal(r.Detail, &mint) == nil:
+	case action == ActionMint && json.Unmarshal(r.Detail, &mint) == nil:
 		if s := mint.Scope; s.RunBudget != nil && s.Run != "" {
 			g.ledger.Narrow(budget.Run, s.Run, limitOf(*s.RunBudget))
 		}
@@ -105,7 +106,7 @@ func (g *Gateway) restoreRow(r audit.Record) error {
 		return nil
 	}
 	switch action, _ := r.Attr("action"); action {
-	case "session.mint":
+	case ActionMint:
 		var mint struct{ Scope session.Scope }
 		if err := json.Unmarshal(r.Detail, &mint); err != nil {
 			return err
@@ -164,17 +165,22 @@ func (g *Gateway) Budgets() []gatewayapi.BudgetState {
 	states := g.ledger.States(g.o.Now())
 	out := make([]gatewayapi.BudgetState, 0, len(states))
 	for _, s := range states {
-		out = append(out, gatewayapi.BudgetState{
-			Scope: string(s.Scope), ID: s.ID, Day: s.Day, Limit: limitShown(s.Limit),
-			Spent: session.Budget{Tokens: s.Spent.Tokens, CostNano: s.Spent.Cost}, Reserved: session.Budget{Tokens: s.Reserved.Tokens, CostNano: s.Reserved.Cost},
-		})
+		out = append(out, shown(s))
 	}
 	return out
 }
 
+func shown(s budget.State) gatewayapi.BudgetState {
+	return gatewayapi.BudgetState{
+		Scope: string(s.Scope), ID: s.ID, Day: s.Day, Limit: limitShown(s.Limit), Spent: drawn(s.Spent), Reserved: drawn(s.Reserved),
+	}
+}
+
+func drawn(a budget.Amount) session.Budget { return session.Budget{Tokens: a.Tokens, CostNano: a.Cost} }
+
 // limitShown is limitOf the other way round.
 func limitShown(limit budget.Amount) *session.Budget {
-	shown := func(n int64) int64 {
+	bound := func(n int64) int64 {
 		switch n {
 		case budget.Unlimited:
 			return 0
@@ -186,5 +192,5 @@ func limitShown(limit budget.Amount) *session.Budget {
 	if limit.Tokens == budget.Unlimited && limit.Cost == budget.Unlimited {
 		return nil
 	}
-	return &session.Budget{Tokens: shown(limit.Tokens), CostNano: shown(limit.Cost)}
+	return &session.Budget{Tokens: bound(limit.Tokens), CostNano: bound(limit.Cost)}
 }

@@ -192,10 +192,7 @@ func (g *Gateway) SessionStates() []gatewayapi.SessionState {
 	out := make([]gatewayapi.SessionState, 0, len(live))
 	for _, s := range live {
 		a := g.ledger.OfSession(s.ID)
-		out = append(out, gatewayapi.SessionState{
-			Session: s,
-			Spent:   session.Budget{Tokens: a.Spent.Tokens, CostNano: a.Spent.Cost}, Reserved: session.Budget{Tokens: a.Reserved.Tokens, CostNano: a.Reserved.Cost},
-		})
+		out = append(out, gatewayapi.SessionState{Session: s, Spent: drawn(a.Spent), Reserved: drawn(a.Reserved)})
 	}
 	return out
 }

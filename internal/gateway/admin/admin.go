@@ -145,7 +145,7 @@ func (s *server) mint(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	a, _ := gateway.Attribution(m.Session)
-	err = record(r.Context(), s.o.Log, "session.mint", m.Session.ID, a, mintDetail(req))
+	err = record(r.Context(), s.o.Log, gateway.ActionMint, m.Session.ID, a, mintDetail(req))
 	if err != nil {
 		m.Drop()
 		s.answers.logDown(w, err)
