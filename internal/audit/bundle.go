@@ -287,8 +287,8 @@ func (b *bundler) body(p part) ([]byte, bodyState, error) {
 // provingTiles are the tiles from which the leaf hashes of rows are proven, and
 // those between the first and the last row. They were checked.
 func provingTiles(ctx context.Context, dir string, c Checkpoint, seqs []int64) ([]namedTile, error) {
-	list := &tileRecorder{from: treeFiles{ctx, dir}}
-	if _, err := tlog.TileHashReader(tlog.Tree{N: c.Size, Hash: tlog.Hash(c.Root)}, list).ReadHashes(leafIndexes(seqs)); err != nil {
+	list := &tileRecorder{treeFiles: treeFiles{ctx, dir}}
+	if _, err := c.proven(list).ReadHashes(leafIndexes(seqs)); err != nil {
 		return nil, err
 	}
 	if len(list.tiles) > maxTiles {
@@ -336,19 +336,13 @@ func (t namedTile) compare(o namedTile) int {
 
 // tileRecorder keeps the tiles that are read through it.
 type tileRecorder struct {
-	from  treeFiles
+	treeFiles
 	tiles []namedTile
 }
 
-// Height implements tlog.TileReader.
-func (t *tileRecorder) Height() int { return tileHeight }
-
-// SaveTiles implements tlog.TileReader.
-func (t *tileRecorder) SaveTiles([]tlog.Tile, [][]byte) {}
-
 // ReadTiles implements tlog.TileReader.
 func (t *tileRecorder) ReadTiles(tiles []tlog.Tile) ([][]byte, error) {
-	data, err := t.from.ReadTiles(tiles)
+	data, err := t.treeFiles.ReadTiles(tiles)
 	for i := range data {
 		t.tiles = append(t.tiles, namedTile{tiles[i], data[i]})
 	}

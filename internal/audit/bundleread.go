@@ -95,7 +95,7 @@ func (v *bundleVerifier) run() error {
 	if err := v.readTiles(); err != nil {
 		return err
 	}
-	proven := tlog.TileHashReader(tlog.Tree{N: v.c.Size, Hash: tlog.Hash(v.c.Root)}, &v.tiles)
+	proven := v.c.proven(&v.tiles)
 	v.tally = newTally(v.c, claimed.Query)
 	for v.next != nil {
 		if v.ctx.Err() != nil {
@@ -388,8 +388,7 @@ func (v *bundleVerifier) tilesBetween() error {
 		}
 	}
 	v.entry = "tile"
-	proven := tlog.TileHashReader(tlog.Tree{N: v.c.Size, Hash: tlog.Hash(v.c.Root)}, &v.tiles)
-	if _, err := proven.ReadHashes(indexes); err != nil {
+	if _, err := v.c.proven(&v.tiles).ReadHashes(indexes); err != nil {
 		return err
 	}
 	if len(v.tiles.used) != len(v.tiles.list) {

@@ -73,7 +73,7 @@ func exportTiles(ctx context.Context, dir, out string) (Exported, error) {
 		}
 	}
 	// A tree that is not the checkpoint's is not exported as if it were.
-	if got, err := tlog.TreeHash(c.Size, tree.hashReader(c)); err != nil || Hash(got) != c.Root {
+	if got, err := tlog.TreeHash(c.Size, c.proven(tree)); err != nil || Hash(got) != c.Root {
 		return Exported{}, errors.Join(errors.New("the tree does not agree with the checkpoint"), err)
 	}
 	return x.e, x.replace(CheckpointFile, []byte(c.Text))
@@ -126,7 +126,7 @@ func (x *exporter) begin(vkey string, tree treeFiles) error {
 	if before.Size > x.e.Checkpoint.Size {
 		return another
 	}
-	if root, err := tlog.TreeHash(before.Size, tree.hashReader(x.e.Checkpoint)); err != nil || Hash(root) != before.Root {
+	if root, err := tlog.TreeHash(before.Size, x.e.Checkpoint.proven(tree)); err != nil || Hash(root) != before.Root {
 		return errors.Join(another, err)
 	}
 	return nil

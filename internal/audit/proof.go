@@ -19,7 +19,7 @@ func ConsistencyProof(ctx context.Context, dir string, from int64, c Checkpoint)
 	if from == 0 {
 		return nil, nil
 	}
-	proof, err := tlog.ProveTree(c.Size, from, treeFiles{ctx, dir}.hashReader(c))
+	proof, err := tlog.ProveTree(c.Size, from, c.proven(treeFiles{ctx, dir}))
 	if err != nil {
 		return nil, fmt.Errorf("audit: prove %d to %d rows: %w", from, c.Size, err)
 	}

@@ -186,7 +186,7 @@ func (f treeFiles) tile(t tlog.Tile) ([]byte, error) {
 	return b, nil
 }
 
-// hashReader reads hashes of the tree of c, each proven against its root.
-func (f treeFiles) hashReader(c Checkpoint) tlog.HashReader {
-	return tlog.TileHashReader(tlog.Tree{N: c.Size, Hash: tlog.Hash(c.Root)}, f)
+// proven reads hashes of the tree of c, each of which its root confirms.
+func (c Checkpoint) proven(tiles tlog.TileReader) tlog.HashReader {
+	return tlog.TileHashReader(tlog.Tree{N: c.Size, Hash: tlog.Hash(c.Root)}, tiles)
 }

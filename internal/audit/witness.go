@@ -44,7 +44,7 @@ func Continues(ctx context.Context, dir string, now, held Checkpoint) error {
 	case held.Size == now.Size:
 		return nil
 	}
-	root, err := tlog.TreeHash(held.Size, treeFiles{ctx, dir}.hashReader(now))
+	root, err := tlog.TreeHash(held.Size, now.proven(treeFiles{ctx, dir}))
 	if err != nil {
 		return fmt.Errorf("audit: compare with a checkpoint of %d rows: %w", held.Size, err)
 	}
