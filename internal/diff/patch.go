@@ -124,12 +124,12 @@ func (p *parser) count(c counts) error {
 		return fmt.Errorf("%w: more counts than files", ErrFormat)
 	}
 	f := &p.set.Files[i]
-	if c.path != raw(f.Path, f.PathRaw) || c.old != raw(f.OldPath, f.OldPathRaw) {
+	if c.path != f.Name() || c.old != raw(f.OldPath, f.OldPathRaw) {
 		return fmt.Errorf("%w: counts of %q where %q was expected", ErrFormat, c.path, f.Path)
 	}
 	f.Added, f.Deleted = c.added, c.deleted
 	f.Kind = kindOf(*f, c.binary)
-	f.Warnings = nameWarnings(raw(f.Path, f.PathRaw))
+	f.Warnings = nameWarnings(f.Name())
 	p.set.Added += c.added
 	p.set.Deleted += c.deleted
 	p.stats = append(p.stats, c)

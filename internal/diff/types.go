@@ -32,9 +32,12 @@ type File struct {
 	Deleted    int    `json:"deleted"`
 	Hunks      []Hunk `json:"hunks"`
 	Truncated  bool   `json:"truncated"`
-	// Warnings are codes of the closed list Warnings.
+	// Warnings are codes of the closed list of constants Warn….
 	Warnings []string `json:"warnings,omitempty" doc:"codes of a closed list: name-bidi, name-hidden, name-mixed-script, name-not-utf8, name-twin, bidi, nul, not-utf8, control, attributes-driver, submodules, symlink-outside, lfs-not-pointer"`
 }
+
+// Name is the path as it is in the tree: raw bytes.
+func (f *File) Name() string { return raw(f.Path, f.PathRaw) }
 
 // Hunk is a run of lines; line numbers are 1-based.
 type Hunk struct {

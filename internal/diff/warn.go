@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Warnings a reviewer should see beside a file. The list is closed: Warnings
-// names them all, and the API's description with it.
+// Warnings a reviewer should see beside a file. The list is closed: the API's
+// description of File.Warnings names them all.
 const (
 	WarnNameBidi    = "name-bidi"         // the name holds characters that reorder it
 	WarnNameHidden  = "name-hidden"       // the name holds control or invisible characters
@@ -30,7 +30,7 @@ func fileWarnings(f File) []string {
 	if f.NewMode == modeNone {
 		return nil
 	}
-	switch name := raw(f.Path, f.PathRaw); strings.ToLower(name[strings.LastIndexByte(name, '/')+1:]) {
+	switch name := f.Name(); strings.ToLower(name[strings.LastIndexByte(name, '/')+1:]) {
 	case ".gitmodules":
 		return []string{WarnSubmodules}
 	case ".gitattributes":
@@ -52,34 +52,6 @@ func namesDriver(hunks []Hunk) bool {
 				if l.Op == "+" && value != "" && value != "lfs" && (key == "filter" || key == "diff" || key == "merge") {
 					return true
 				}
-			}
-		}
-	}
-	return false
-}
-
-// LeadsOut reports whether a symbolic link at path leads out of the tree, as
-// far as its text alone says, or into a git directory.
-func LeadsOut(path, target string) bool {
-	slashed := strings.ReplaceAll(target, `\`, "/")
-	if target == "" || strings.HasPrefix(slashed, "/") || len(target) > 1 && target[1] == ':' {
-		return true
-	}
-	for _, text := range []string{target, slashed} {
-		at := strings.Split(path, "/")
-		at = at[:len(at)-1]
-		for part := range strings.SplitSeq(text, "/") {
-			switch {
-			case part == "" || part == ".":
-			case part == "..":
-				if len(at) == 0 {
-					return true
-				}
-				at = at[:len(at)-1]
-			case strings.EqualFold(part, ".git"):
-				return true
-			default:
-				at = append(at, part)
 			}
 		}
 	}

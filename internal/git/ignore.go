@@ -27,12 +27,7 @@ type ignoreRule struct {
 
 // loadIgnore reads the rules of a listed tree.
 func (st *Store) loadIgnore(ctx context.Context, leaves []leaf) (ignoreRules, error) {
-	var oids, dirs []string
-	for _, l := range leaves {
-		if path.Base(l.path) == ".gitignore" && (l.mode == modeFile || l.mode == modeExec) {
-			oids, dirs = append(oids, l.oid), append(dirs, strings.TrimSuffix(l.path, ".gitignore"))
-		}
-	}
+	oids, dirs := filesNamed(leaves, ".gitignore")
 	rules := ignoreRules{}
 	err := st.readObjects(ctx, oids, func(i int, o object, r io.Reader) error {
 		if o.Size > maxIgnoreFile {
@@ -51,9 +46,23 @@ func (st *Store) loadIgnore(ctx context.Context, leaves []leaf) (ignoreRules, er
 	return rules, nil
 }
 
+// filesNamed returns the files of one name, and the directory of each, "" or
+// ending in a slash.
+func filesNamed(leaves []leaf, name string) (oids, dirs []string) {
+	for _, l := range leaves {
+		if path.Base(l.path) == name && (l.mode == modeFile || l.mode == modeExec) {
+			oids, dirs = append(oids, l.oid), append(dirs, strings.TrimSuffix(l.path, name))
+		}
+	}
+	return oids, dirs
+}
+
+// byteOrderMark may begin a file of rules and is no part of the first.
+const byteOrderMark = "\uFEFF"
+
 func parseIgnore(text string) []ignoreRule {
 	var rules []ignoreRule
-	for line := range strings.Lines(strings.TrimPrefix(text, "\uFEFF")) {
+	for line := range strings.Lines(strings.TrimPrefix(text, byteOrderMark)) {
 		if bare, ok := strings.CutSuffix(line, "\n"); ok {
 			line = strings.TrimSuffix(bare, "\r")
 		}

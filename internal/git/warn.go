@@ -45,7 +45,7 @@ func (st *Store) warn(ctx context.Context, set *diff.Set) error {
 		if absent(f.NewMode) {
 			continue
 		}
-		name := rawName(f)
+		name := f.Name()
 		if twins.has(name) {
 			f.Warnings = append(f.Warnings, diff.WarnNameTwin)
 		}
@@ -60,7 +60,7 @@ func (st *Store) warn(ctx context.Context, set *diff.Set) error {
 		switch {
 		case err != nil:
 			return err
-		case f.NewMode == modeSymlink && diff.LeadsOut(rawName(f), string(text)):
+		case f.NewMode == modeSymlink && leadsOut(f.Name(), string(text)):
 			f.Warnings = append(f.Warnings, diff.WarnLinkOutside)
 		case f.NewMode != modeSymlink && !diff.IsPointer(text):
 			f.Warnings = append(f.Warnings, diff.WarnNotPointer)
@@ -73,11 +73,32 @@ func (st *Store) warn(ctx context.Context, set *diff.Set) error {
 	return nil
 }
 
-func rawName(f *diff.File) string {
-	if f.PathRaw != nil {
-		return string(f.PathRaw)
+// leadsOut reports whether a symbolic link at path leads out of the tree, as
+// far as its text alone says, or into a git directory.
+func leadsOut(path, target string) bool {
+	slashed := strings.ReplaceAll(target, `\`, "/")
+	if target == "" || strings.HasPrefix(slashed, "/") || len(target) > 1 && target[1] == ':' {
+		return true
 	}
-	return f.Path
+	for _, text := range []string{target, slashed} {
+		at := strings.Split(path, "/")
+		at = at[:len(at)-1]
+		for part := range strings.SplitSeq(text, "/") {
+			switch {
+			case part == "" || part == ".":
+			case part == "..":
+				if len(at) == 0 {
+					return true
+				}
+				at = at[:len(at)-1]
+			case isDotGit(part):
+				return true
+			default:
+				at = append(at, part)
+			}
+		}
+	}
+	return false
 }
 
 // spellings are the ways in which paths and their directories are written, by
@@ -130,22 +151,17 @@ func folded(name string) string {
 type lfsRules []lfsRule
 
 type lfsRule struct {
-	dir     string // "" or ending in a slash
-	pattern string
-	on      bool
+	ignoreRule        // matches as there, and is never negated
+	dir        string // "" or ending in a slash
+	on         bool
 }
 
 func (st *Store) loadLFS(ctx context.Context, all []leaf) (lfsRules, error) {
-	var oids, dirs []string
-	for _, l := range all {
-		if path.Base(l.path) == ".gitattributes" && (l.mode == modeFile || l.mode == modeExec) {
-			oids, dirs = append(oids, l.oid), append(dirs, strings.TrimSuffix(l.path, ".gitattributes"))
-		}
-	}
+	oids, dirs := filesNamed(all, ".gitattributes")
 	var rules lfsRules
 	err := st.readObjects(ctx, oids, func(i int, _ object, r io.Reader) error {
 		text, err := io.ReadAll(io.LimitReader(r, maxAttributes))
-		for line := range bytes.Lines(text) {
+		for line := range bytes.Lines(bytes.TrimPrefix(text, []byte(byteOrderMark))) {
 			if rule, ok := parseLFS(string(line)); ok {
 				rule.dir = dirs[i]
 				rules = append(rules, rule)
@@ -173,7 +189,7 @@ func parseLFS(line string) (r lfsRule, ok bool) {
 		}
 		words = append([]string{pattern}, strings.Fields(attrs)...)
 	}
-	r.pattern = words[0]
+	r.pattern, r.anchored = strings.TrimPrefix(words[0], "/"), strings.Contains(words[0], "/")
 	for _, w := range words[1:] {
 		if w == "filter" || w == "-filter" || w == "!filter" || strings.HasPrefix(w, "filter=") {
 			r.on, ok = w == "filter=lfs", true
@@ -185,16 +201,7 @@ func parseLFS(line string) (r lfsRule, ok bool) {
 // tracks says whether a path is kept by git LFS.
 func (rules lfsRules) tracks(name string) (on bool) {
 	for _, r := range rules {
-		below, ok := strings.CutPrefix(name, r.dir)
-		if !ok {
-			continue
-		}
-		if pattern, anchored := strings.CutPrefix(r.pattern, "/"); anchored || strings.Contains(r.pattern, "/") {
-			ok = wildmatch(pattern, below, true)
-		} else {
-			ok = wildmatch(r.pattern, path.Base(below), true)
-		}
-		if ok {
+		if below, ok := strings.CutPrefix(name, r.dir); ok && r.matches(path.Base(name), below, false) {
 			on = r.on
 		}
 	}

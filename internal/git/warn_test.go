@@ -102,6 +102,11 @@ func TestWarningsThatNeedTheWholeTree(t *testing.T) {
 			},
 			func(d string) { put(d, "small/x.bin", "raw\n") }, "small/x.bin", nil,
 		},
+		"content where a mark begins the attributes": {
+			func(d string) { put(d, ".gitattributes", "\ufeff*.bin filter=lfs\n") },
+			func(d string) { put(d, "x.bin", "raw\n") }, "x.bin",
+			[]string{diff.WarnNotPointer},
+		},
 		"content below a directory of LFS": {
 			func(d string) { put(d, ".gitattributes", "\"/data/**\" filter=lfs\n") },
 			func(d string) { put(d, "data/deep/x", "raw\n") }, "data/deep/x",
@@ -125,5 +130,37 @@ func TestLinkTextIsNotReadWithoutEnd(t *testing.T) {
 	})
 	if !slices.Equal(got["l"], []string{diff.WarnLinkOutside}) {
 		t.Fatalf("%v", got)
+	}
+}
+
+func TestLinksThatLeadOut(t *testing.T) {
+	for _, c := range []struct {
+		path, target string
+		want         bool
+	}{
+		{"a", "b", false},
+		{"d/a", "../b", false},
+		{"d/e/a", "../../b/./c", false},
+		{"d/a", "x/../../b", false},
+		{"a", "..b/c", false},
+		{"a", "/etc/passwd", true},
+		{"a", "..", true},
+		{"d/a", "../..", true},
+		{"d/a", "../../x", true},
+		{"a", "b/../../x", true},
+		{"a", "..\\x", true},
+		{"a", `C:\Windows`, true},
+		{"a", `\\host\share`, true},
+		{"a", ".git/config", true},
+		{"a", "d/.GIT/hooks", true},
+		{"a", "git~1/config", true},
+		{"a", "d/.git./hooks", true},
+		{"a", ".g\u200cit/config", true},
+		{"a", ".github/x", false},
+		{"a", "", true},
+	} {
+		if got := leadsOut(c.path, c.target); got != c.want {
+			t.Errorf("%s -> %q: %v", c.path, c.target, got)
+		}
 	}
 }

@@ -9,6 +9,12 @@ import (
 	"time"
 )
 
+func (r repo) store() *Store {
+	r.t.Helper()
+	src := must(Open(r.t.Context(), r.dir))(r.t)
+	return must(OpenStore(r.t.Context(), r.t.TempDir(), src))(r.t)
+}
+
 // TestWitnessHistory keeps states under the ref of witnesses: they come back, the
 // user's own history, log and files stay as they were, and a push carries them.
 func TestWitnessHistory(t *testing.T) {
@@ -24,14 +30,7 @@ func TestWitnessHistory(t *testing.T) {
 		}
 		r.git("config", "log.showSignature", "true")
 		before := r.git("log", "--all", "--oneline")
-		s, err := Open(t.Context(), r.dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		st, err := OpenStore(t.Context(), t.TempDir(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		st := r.store()
 		if got, err := st.Witnessed(t.Context(), 10); err != nil || len(got) != 0 {
 			t.Fatalf("%v, %v", got, err)
 		}
@@ -79,15 +78,8 @@ func TestWitnessRefThatIsNotOurs(t *testing.T) {
 		r.write("a.txt", "a\n")
 		head := r.commit("first")
 		point(r)
-		s, err := Open(t.Context(), r.dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		st, err := OpenStore(t.Context(), t.TempDir(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = st.AddWitness(t.Context(), []byte("state\n"), "Checkpoint", Identity{}, time.Unix(1, 0))
+		st := r.store()
+		err := st.AddWitness(t.Context(), []byte("state\n"), "Checkpoint", Identity{}, time.Unix(1, 0))
 		if err == nil || !strings.Contains(err.Error(), WitnessRef) {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -100,14 +92,7 @@ func TestWitnessRefThatIsNotOurs(t *testing.T) {
 	r.write("checkpoint", "mine\n")
 	head := r.commit("first")
 	r.git("symbolic-ref", WitnessRef, "refs/heads/main")
-	s, err := Open(t.Context(), r.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	st, err := OpenStore(t.Context(), t.TempDir(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := r.store()
 	_ = st.AddWitness(t.Context(), []byte("state\n"), "Checkpoint", Identity{}, time.Unix(1, 0)) // may fail or replace the symbolic ref
 	if now := r.git("rev-parse", "main"); now != head {
 		t.Errorf("the branch moved to %s", now)
