@@ -84,7 +84,7 @@ func (c config) verify(ctx context.Context, stdout io.Writer) (ok bool, err erro
 	if err != nil {
 		return false, err
 	}
-	if _, vkey, err := audit.ReadCheckpoint(c.path); rep.OK && c.vkey != "" && (err != nil || vkey != c.vkey) {
+	if rep.OK && c.vkey != "" && !signedWith(c.vkey, rep.Checkpoint) {
 		rep.OK, rep.FirstBroken, rep.Problem = false, rep.Records+1, "the checkpoint is not signed with the key you know"
 	}
 	if rep.OK {
@@ -96,6 +96,12 @@ func (c config) verify(ctx context.Context, stdout io.Writer) (ok bool, err erro
 		return rep.OK, showJSON(stdout, rep)
 	}
 	return rep.OK, showText(stdout, rep, c.options.Bodies)
+}
+
+// signedWith says whether the checkpoint that was verified is signed with a key.
+func signedWith(vkey, checkpoint string) bool {
+	c, err := audit.ParseCheckpoint(checkpoint)
+	return err == nil && c.Verify(vkey) == nil
 }
 
 // compare holds the rest of a list against a log whose rows were verified.
