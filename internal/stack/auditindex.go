@@ -145,10 +145,16 @@ func (v *AuditView) following(ctx context.Context, x *auditindex.Index) context.
 func (v *AuditView) Close() error {
 	v.indexed.mu.Lock()
 	defer v.indexed.mu.Unlock()
+	return v.closeIndex()
+}
+
+// closeIndex closes the index, if it is open, and drops what was made with it.
+// Called with indexed.mu held.
+func (v *AuditView) closeIndex() error {
+	v.trees.forget()
 	if v.indexed.index == nil {
 		return nil
 	}
-	v.trees.forget()
 	err := v.indexed.index.Close()
 	v.indexed.index = nil
 	return err

@@ -80,11 +80,8 @@ func (v *AuditView) setAside(k audit.Keep) error {
 	if err := k.SetAside(); err != nil {
 		return err
 	}
-	v.pin = nil
-	if err := os.Remove(v.pinFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
+	v.pin = nil // of a log that is there no longer
+	return v.dropPin()
 }
 
 // letGo closes what is open of the log, which is opened again when it is needed.
@@ -94,11 +91,7 @@ func (v *AuditView) letGo() (err error) {
 		v.indexed.end()
 		v.indexed.end = nil
 	}
-	v.trees.forget()
-	if v.indexed.index != nil {
-		err = v.indexed.index.Close()
-		v.indexed.index = nil
-	}
+	err = v.closeIndex()
 	if v.reader != nil {
 		err = errors.Join(err, v.reader.Close())
 		v.reader = nil
@@ -106,25 +99,22 @@ func (v *AuditView) letGo() (err error) {
 	return err
 }
 
-// settleLog ends what a crash left of setAside: the head the host had seen of the
+// settle ends what a crash left of setAside: the head the host had seen of the
 // broken log is not one of the log that follows.
-func settleLog(data string) error {
-	pinFile := filepath.Join(data, "audit.head")
-	pin, err := os.ReadFile(pinFile)
+func (v *AuditView) settle() error {
+	pin, err := os.ReadFile(v.pinFile)
 	if err != nil {
 		return nil // there is none
 	}
-	v := newAuditView(data)
-	defer v.closeReader()
 	f := v.follows()
 	if f == nil {
 		return nil
 	}
-	of, err := os.ReadFile(filepath.Join(data, f.Kept, witnessFile))
+	of, err := os.ReadFile(filepath.Join(filepath.Dir(v.dir), f.Kept, witnessFile))
 	if err != nil || !bytes.Equal(pin, of) {
 		return nil
 	}
-	if err := os.Remove(pinFile); err != nil {
+	if err := v.forget(); err != nil {
 		return fmt.Errorf("forget the head of the log that was set aside: %w", err)
 	}
 	return nil
@@ -143,15 +133,6 @@ func (v *AuditView) lastTime() time.Time {
 		return time.Time{}
 	}
 	return row.Time
-}
-
-func (v *AuditView) closeReader() {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.reader != nil {
-		_ = v.reader.Close()
-		v.reader = nil
-	}
 }
 
 // follows says which broken log this one follows, nil where it follows none.

@@ -81,9 +81,9 @@ func TestALogSetAsideTakesTheHostsHeadWithIt(t *testing.T) {
 	}
 }
 
-// TestSettleLogForgetsOnlyTheHeadThatWasKept ends a crash between the renames and
+// TestSettleForgetsOnlyTheHeadThatWasKept ends a crash between the renames and
 // the end of the pin; the head of the log itself stays.
-func TestSettleLogForgetsOnlyTheHeadThatWasKept(t *testing.T) {
+func TestSettleForgetsOnlyTheHeadThatWasKept(t *testing.T) {
 	data := t.TempDir()
 	k := keepLog(data, "audit-broken-x")
 	head := breakLog(t, k)
@@ -95,9 +95,13 @@ func TestSettleLogForgetsOnlyTheHeadThatWasKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := settleLog(data); err != nil {
-		t.Fatal(err)
+	settle := func() { // as the next start
+		started := newAuditView(data)
+		if err := errors.Join(started.settle(), started.letGo()); err != nil {
+			t.Fatal(err)
+		}
 	}
+	settle()
 	if _, err := os.Stat(v.pinFile); err != nil {
 		t.Error("the head of a log that was not set aside is forgotten")
 	}
@@ -107,18 +111,14 @@ func TestSettleLogForgetsOnlyTheHeadThatWasKept(t *testing.T) {
 	if err := os.WriteFile(v.pinFile, pin, 0o600); err != nil { // as a crash leaves it
 		t.Fatal(err)
 	}
-	if err := settleLog(data); err != nil {
-		t.Fatal(err)
-	}
+	settle()
 	if v = newAuditView(data); v.pin != nil || v.missing() != "" {
 		t.Errorf("the old head is still held: %v, %s", v.pin, v.missing())
 	}
 	if err := v.saw(head.Seq+1, head.Hash.String()); err != nil { // a head of the new log
 		t.Fatal(err)
 	}
-	if err := settleLog(data); err != nil {
-		t.Fatal(err)
-	}
+	settle()
 	if v = newAuditView(data); v.pin == nil {
 		t.Error("the head of the log that follows is forgotten")
 	}

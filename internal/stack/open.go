@@ -118,10 +118,10 @@ func (s *Stack) openData(context.Context) error {
 	}
 	s.data = data
 	s.onClose(func(context.Context) { data.Close() })
-	if err := settleLog(data.Path); err != nil {
+	s.audit = newAuditView(data.Path)
+	if err := s.audit.settle(); err != nil {
 		return err
 	}
-	s.audit = newAuditView(data.Path)
 	s.lastRow = s.audit.lastTime()
 	store, err := secret.OpenStore(data.Join("secrets"), secret.StoreOptions{
 		NoKeychain: s.opts.NoKeychain, Service: "moeca-" + data.ID,

@@ -14,7 +14,7 @@ import (
 // sweeper is a gateway that notes what it is to erase.
 type sweeper struct {
 	keep     gatewayapi.Retention
-	sessions []session.Session
+	sessions []gatewayapi.SessionState
 	asked    []gatewayapi.EraseRequest
 }
 
@@ -30,7 +30,7 @@ func (s *sweeper) Erase(_ context.Context, r gatewayapi.EraseRequest) (gatewayap
 	return gatewayapi.Erased{Row: 1}, nil
 }
 
-func (s *sweeper) Sessions(context.Context) ([]session.Session, error) { return s.sessions, nil }
+func (s *sweeper) Sessions(context.Context) ([]gatewayapi.SessionState, error) { return s.sessions, nil }
 
 // newSweep makes a log whose first row is of first, and a sweep of it.
 func newSweep(t *testing.T, first, now time.Time) (*retention, *sweeper) {
@@ -48,7 +48,7 @@ func newSweep(t *testing.T, first, now time.Time) (*retention, *sweeper) {
 		admin: s, log: newAuditView(data), file: filepath.Join(data, "audit.swept"), now: func() time.Time { return now },
 		began: func(context.Context) (time.Time, error) { return time.Time{}, nil }, whole: func() bool { return true },
 	}
-	t.Cleanup(r.log.closeReader)
+	t.Cleanup(func() { _ = r.log.letGo() })
 	return r, s
 }
 
@@ -74,7 +74,9 @@ func TestSweepErasesWhatIsDueAndNothingElse(t *testing.T) {
 			r.began = func(context.Context) (time.Time, error) { return sweepNow, nil }
 		}, sweepDue},
 		"a session that began before lives": {func(_ *retention, s *sweeper) {
-			s.sessions = []session.Session{{Minted: sweepNow}, {Minted: sweepDue.Add(-time.Hour)}}
+			s.sessions = []gatewayapi.SessionState{
+				{Session: session.Session{Minted: sweepNow}}, {Session: session.Session{Minted: sweepDue.Add(-time.Hour)}},
+			}
 		}, sweepDue.Add(-time.Hour)},
 		"a run is as old as the log": {func(r *retention, _ *sweeper) {
 			r.began = func(context.Context) (time.Time, error) { return longAgo, nil }

@@ -186,6 +186,11 @@ func (v *AuditView) Witnesses(ctx context.Context, further []string) ([]hostapi.
 func (v *AuditView) forget() error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	return v.dropPin()
+}
+
+// dropPin removes the head that is held. Called with mu held.
+func (v *AuditView) dropPin() error {
 	if err := os.Remove(v.pinFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
