@@ -1,8 +1,10 @@
-import type { Limit } from './limit'
+import { type Limit, noLimit } from './limit'
 import { parseCount, parseUSD, writeUSD } from './money'
 
 /** Tokens and 1e-9 USD, spent or reserved. */
 type Amount = { tokens: number; cost: number }
+
+const nothing: Amount = { tokens: 0, cost: 0 }
 
 export type BudgetScope = 'day' | 'provider' | 'run' | 'task'
 
@@ -62,13 +64,15 @@ export function readLimit(text: LimitText, zero: 'nothing' | 'wrong' = 'nothing'
   }
 }
 
-/** The budget of a run or a task in the gateway's list, or what is known without it. */
+/** A budget in the gateway's list, or what is known without it. */
 export function budgetOr(
   list: readonly Budget[],
-  scope: 'run' | 'task',
+  scope: Exclude<BudgetScope, 'day'>,
   id: string,
-  otherwise: Pick<Budget, 'limit' | 'spent'>,
+  otherwise: Partial<Pick<Budget, 'day' | 'limit' | 'spent'>>,
 ): Budget {
   const found = list.find((one) => one.scope === scope && one.id === id)
-  return found ?? { scope, id, day: '', reserved: { tokens: 0, cost: 0 }, ...otherwise }
+  return (
+    found ?? { scope, id, day: '', limit: noLimit, spent: nothing, reserved: nothing, ...otherwise }
+  )
 }

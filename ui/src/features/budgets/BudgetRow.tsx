@@ -9,7 +9,7 @@ import type { Budget } from '@/domain/budget'
 import type { Task } from '@/domain/model'
 import { useToasts } from '@/store/toasts'
 import { LimitForm } from './LimitForm'
-import { Meter } from './Meter'
+import { Meters } from './Meters'
 
 /** The limit of a day, or of a provider per day, which is set here. */
 export function DailyBudget({ budget }: { budget: Budget }) {
@@ -35,7 +35,7 @@ export function DailyBudget({ budget }: { budget: Budget }) {
           </Button>
         )}
       </div>
-      <Meters budget={budget} name={name} />
+      <Meters of={name} budget={budget} />
       {editing ? (
         <LimitForm
           limit={budget.limit}
@@ -79,7 +79,7 @@ export function LinkedBudget({ budget, task }: { budget: Budget; task: Task | un
           </>
         )}
       </Heading>
-      <Meters budget={budget} name={name} />
+      <Meters of={name} budget={budget} />
     </li>
   )
 }
@@ -94,21 +94,5 @@ function Heading({ task, children }: { task: Task | undefined; children: ReactNo
     >
       {children}
     </Link>
-  )
-}
-
-function Meters({ budget, name }: { budget: Budget; name: string }) {
-  const { limit, spent, reserved } = budget
-  return (
-    <div className="grid grid-cols-1 gap-x-6 gap-y-2 lg:grid-cols-2">
-      <Meter
-        unit="tokens"
-        of={name}
-        limit={limit.tokens}
-        spent={spent.tokens}
-        reserved={reserved.tokens}
-      />
-      <Meter unit="usd" of={name} limit={limit.cost} spent={spent.cost} reserved={reserved.cost} />
-    </div>
   )
 }

@@ -3,13 +3,10 @@ import { useBudgets } from '@/api/budgets'
 import { useProviders } from '@/api/providers'
 import { useTasks } from '@/api/tasks'
 import { Empty, ErrorNote, SkeletonLines } from '@/components/State'
-import type { Budget } from '@/domain/budget'
-import { noLimit } from '@/domain/limit'
+import { type Budget, budgetOr } from '@/domain/budget'
 import { Panel } from '@/features/settings/Panel'
 import { DailyBudget, LinkedBudget } from './BudgetRow'
 import { UnpricedNote } from './UnpricedNote'
-
-const nothing = { tokens: 0, cost: 0 }
 
 /** What may be drawn in a day, by provider, by run and by task. */
 export function Budgets() {
@@ -26,15 +23,7 @@ export function Budgets() {
     ...list.filter((one) => one.scope === 'provider').map((one) => one.id),
     ...models.map((one) => one.name),
   ])
-  const ofProvider = (id: string): Budget =>
-    list.find((one) => one.scope === 'provider' && one.id === id) ?? {
-      scope: 'provider',
-      id,
-      day: day?.day ?? '',
-      limit: noLimit,
-      spent: nothing,
-      reserved: nothing,
-    }
+  const ofProvider = (id: string) => budgetOr(list, 'provider', id, { day: day?.day ?? '' })
   return (
     <>
       <Panel title={t('budget.title')} help={t('budget.help')}>

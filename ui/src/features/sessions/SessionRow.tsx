@@ -8,7 +8,7 @@ import { ErrorNote } from '@/components/State'
 import { Sure } from '@/components/Sure'
 import { useRemaining } from '@/components/useAge'
 import type { Session } from '@/domain/program'
-import { Meter } from '@/features/budgets/Meter'
+import { Meters } from '@/features/budgets/Meters'
 import { useToasts } from '@/store/toasts'
 import { GrantWords } from './GrantWords'
 
@@ -17,7 +17,7 @@ export function SessionRow({ session }: { session: Session }) {
   const revoke = useRevokeSession()
   const toast = useToasts((state) => state.show)
   const left = useRemaining(session.expires)
-  const { name, limit, spent } = session
+  const { name } = session
   return (
     <li className="flex flex-col gap-2 rounded-md border border-line bg-card p-3">
       <div className="flex flex-wrap items-center gap-2">
@@ -56,10 +56,7 @@ export function SessionRow({ session }: { session: Session }) {
         ))}
       </p>
       <GrantWords grants={session.grants} />
-      <div className="grid grid-cols-1 gap-x-6 gap-y-1 lg:grid-cols-2">
-        <Meter unit="tokens" of={name} limit={limit.tokens} spent={spent.tokens} reserved={0} />
-        <Meter unit="usd" of={name} limit={limit.cost} spent={spent.cost} reserved={0} />
-      </div>
+      <Meters of={name} budget={session} />
       {revoke.error === null ? null : <ErrorNote error={revoke.error} />}
     </li>
   )

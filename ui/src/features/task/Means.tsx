@@ -8,7 +8,7 @@ import type { Limit } from '@/domain/limit'
 import type { Task } from '@/domain/model'
 import { compact } from '@/domain/time'
 import { usd } from '@/domain/usd'
-import { Meter } from '@/features/budgets/Meter'
+import { Meters } from '@/features/budgets/Meters'
 import { MeansForm } from './MeansForm'
 
 export type MeansState = 'closed' | 'open' | 'edit'
@@ -94,25 +94,10 @@ function Details({ task, whole, run }: DetailProps) {
   ]
   return (
     <div className="flex flex-col gap-3 py-2">
-      {rows.map(({ name, budget: { limit, spent, reserved } }) => (
+      {rows.map(({ name, budget }) => (
         <div key={name} className="flex flex-col gap-1">
           <h3 className="text-sm font-medium text-t2">{name}</h3>
-          <div className="grid grid-cols-1 gap-x-6 gap-y-1 lg:grid-cols-2">
-            <Meter
-              unit="tokens"
-              of={name}
-              limit={limit.tokens}
-              spent={spent.tokens}
-              reserved={reserved.tokens}
-            />
-            <Meter
-              unit="usd"
-              of={name}
-              limit={limit.cost}
-              spent={spent.cost}
-              reserved={reserved.cost}
-            />
-          </div>
+          <Meters of={name} budget={budget} />
         </div>
       ))}
       <div className="flex flex-wrap items-center gap-2 text-sm">
