@@ -10,7 +10,6 @@ import (
 
 	"moeca/internal/board"
 	"moeca/internal/gateway/gatewayapi"
-	"moeca/internal/session"
 )
 
 // Contents are erased when they are older than the retention, once a day and at a
@@ -33,7 +32,7 @@ type eraser interface {
 	Retention(ctx context.Context) (gatewayapi.Retention, error)
 	SetRetention(ctx context.Context, r gatewayapi.Retention) (gatewayapi.Retention, error)
 	Erase(ctx context.Context, r gatewayapi.EraseRequest) (gatewayapi.Erased, error)
-	Sessions(ctx context.Context) ([]session.Session, error)
+	Sessions(ctx context.Context) ([]gatewayapi.SessionState, error)
 }
 
 // retention has contents erased.

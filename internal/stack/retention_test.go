@@ -30,7 +30,9 @@ func (s *sweeper) Erase(_ context.Context, r gatewayapi.EraseRequest) (gatewayap
 	return gatewayapi.Erased{Row: 1}, nil
 }
 
-func (s *sweeper) Sessions(context.Context) ([]gatewayapi.SessionState, error) { return s.sessions, nil }
+func (s *sweeper) Sessions(context.Context) ([]gatewayapi.SessionState, error) {
+	return s.sessions, nil
+}
 
 // newSweep makes a log whose first row is of first, and a sweep of it.
 func newSweep(t *testing.T, first, now time.Time) (*retention, *sweeper) {

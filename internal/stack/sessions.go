@@ -90,7 +90,7 @@ func (s *sessions) Revoke(ctx context.Context, first string) (gatewayapi.Revoked
 // Sessions implements run.Gateway: what the gateway knows, under the names
 // handed out here.
 func (s *sessions) Sessions(ctx context.Context) ([]session.Session, error) {
-	list, err := s.admin.Sessions(ctx)
+	live, err := s.admin.Sessions(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -100,10 +100,12 @@ func (s *sessions) Sessions(ctx context.Context) ([]session.Session, error) {
 	for name, l := range s.live {
 		first[l.id] = name
 	}
-	for i, one := range list {
+	list := make([]session.Session, 0, len(live))
+	for _, one := range live {
 		if name, ok := first[one.ID]; ok {
-			list[i].ID = name
+			one.ID = name
 		}
+		list = append(list, one.Session)
 	}
 	return list, nil
 }

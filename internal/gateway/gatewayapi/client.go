@@ -11,8 +11,6 @@ import (
 	"net/http"
 	"net/url"
 	"time"
-
-	"moeca/internal/session"
 )
 
 // maxAnswer bounds what a client reads of one answer.
@@ -127,9 +125,9 @@ func (c *Client) Revoke(ctx context.Context, id string) (Revoked, error) {
 	return r, c.c.call(ctx, http.MethodDelete, "/v1/sessions/"+url.PathEscape(id), nil, &r)
 }
 
-// Sessions lists the live sessions.
-func (c *Client) Sessions(ctx context.Context) ([]session.Session, error) {
-	var s []session.Session
+// Sessions lists the live sessions with what each has drawn, oldest first.
+func (c *Client) Sessions(ctx context.Context) ([]SessionState, error) {
+	var s []SessionState
 	return s, c.c.call(ctx, http.MethodGet, "/v1/sessions", nil, &s)
 }
 
