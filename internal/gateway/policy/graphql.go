@@ -100,8 +100,8 @@ func (g *graphQL) operations(doc *ast.QueryDocument) ([]Operation, error) {
 func (g *graphQL) roots(set ast.SelectionSet, open []string) ([]*ast.Field, error) {
 	var out []*ast.Field
 	for _, s := range set {
-		if g.left--; g.left < 0 {
-			return nil, unclear("the GraphQL document is too large to be judged")
+		if err := g.visit(); err != nil {
+			return nil, err
 		}
 		inner, opened := ast.SelectionSet(nil), open
 		switch s := s.(type) {
@@ -111,11 +111,11 @@ func (g *graphQL) roots(set ast.SelectionSet, open []string) ([]*ast.Field, erro
 		case *ast.InlineFragment:
 			inner = s.SelectionSet
 		case *ast.FragmentSpread:
-			f := g.fragments[s.Name]
-			if f == nil || slices.Contains(open, s.Name) {
-				return nil, unclear("the fragment %.64q is missing or contains itself", s.Name)
+			f, under, err := g.spread(s.Name, open)
+			if err != nil {
+				return nil, err
 			}
-			inner, opened = f.SelectionSet, append(slices.Clone(open), s.Name)
+			inner, opened = f.SelectionSet, under
 		}
 		fields, err := g.roots(inner, opened)
 		if err != nil {
@@ -124,6 +124,23 @@ func (g *graphQL) roots(set ast.SelectionSet, open []string) ([]*ast.Field, erro
 		out = append(out, fields...)
 	}
 	return out, nil
+}
+
+// visit counts a selection that is looked at.
+func (g *graphQL) visit() error {
+	if g.left--; g.left < 0 {
+		return unclear("the GraphQL document is too large to be judged")
+	}
+	return nil
+}
+
+// spread returns a fragment, and the names of those that are open inside it.
+func (g *graphQL) spread(name string, open []string) (*ast.FragmentDefinition, []string, error) {
+	f := g.fragments[name]
+	if f == nil || slices.Contains(open, name) {
+		return nil, nil, unclear("the fragment %.64q is missing or contains itself", name)
+	}
+	return f, append(slices.Clone(open), name), nil
 }
 
 func (g *graphQL) field(o *ast.OperationDefinition, f *ast.Field) (Operation, error) {

@@ -125,8 +125,8 @@ const (
 // in it.
 func (g *graphQL) crosses(set ast.SelectionSet, at width, open []string) (bool, error) {
 	for _, s := range set {
-		if g.left--; g.left < 0 {
-			return false, unclear("the GraphQL document is too large to be judged")
+		if err := g.visit(); err != nil {
+			return false, err
 		}
 		inner, within, opened := ast.SelectionSet(nil), at, open
 		switch s := s.(type) {
@@ -142,19 +142,14 @@ func (g *graphQL) crosses(set ast.SelectionSet, at width, open []string) (bool, 
 				return true, nil
 			}
 		case *ast.FragmentSpread:
-			f := g.fragments[s.Name]
-			if f == nil {
-				return false, unclear("the fragment %.64q is missing", s.Name)
-			}
-			for _, name := range open {
-				if name == s.Name {
-					return false, unclear("the fragment %.64q contains itself", s.Name)
-				}
+			f, under, err := g.spread(s.Name, open)
+			if err != nil {
+				return false, err
 			}
 			if inner, within = f.SelectionSet, max(at, widthOfType(f.TypeCondition)); foreign(f.TypeCondition) {
 				return true, nil
 			}
-			opened = append(append([]string(nil), open...), s.Name)
+			opened = under
 		}
 		if away, err := g.crosses(inner, within, opened); away || err != nil {
 			return away, err
