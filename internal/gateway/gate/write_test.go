@@ -200,6 +200,16 @@ func TestForbidden(t *testing.T) {
 	byName := gatewayapi.OperationRule{Operation: "github.comment"}
 	byPath := gatewayapi.OperationRule{Method: "POST", Path: "/repos/*/*/issues/*/comments"}
 	rules := func(r ...gatewayapi.ForbiddenRule) gatewayapi.Policy { return gatewayapi.Policy{Forbidden: r} }
+	// A branch is made, and the answer asks for what is beyond its repository.
+	across := func() *Request {
+		return judged("github", "POST", "/graphql", `{"query":"mutation{createRef(input:{repositoryId:\"R_kgDOABPHjQ\",name:\"refs/heads/moeca/x\",oid:\"x\"}){ref{repository{forks{totalCount}}}}}"}`)
+	}
+	readsAcross := gatewayapi.Policy{
+		RepositoryIDs: map[string]int64{"o/n": 1296269},
+		Writes:        []gatewayapi.OperationRule{{Operation: "github.graphql.read-across"}},
+	}
+	noBranch := readsAcross
+	noBranch.Forbidden = []gatewayapi.ForbiddenRule{{OperationRule: gatewayapi.OperationRule{Operation: "github.graphql.createRef"}, Effect: "block"}}
 	for name, c := range map[string]struct {
 		r      *Request
 		p      gatewayapi.Policy
@@ -219,6 +229,8 @@ func TestForbidden(t *testing.T) {
 		"another operation":              {comment(), rules(gatewayapi.ForbiddenRule{OperationRule: gatewayapi.OperationRule{Operation: "github.create-branch"}, Effect: "block"}), "", false},
 		"a read":                         {judged("custom", "GET", "/secret", ""), rules(gatewayapi.ForbiddenRule{OperationRule: gatewayapi.OperationRule{Method: "GET", Path: "/secret"}, Effect: "block"}), ReasonForbidden, false},
 		"a model call":                   {judged("anthropic", "POST", "/v1/messages", "{}"), rules(gatewayapi.ForbiddenRule{OperationRule: gatewayapi.OperationRule{Operation: "anthropic.inference"}, Effect: "block"}), ReasonForbidden, false},
+		"a change that reads across":     {across(), readsAcross, "", false},
+		"the same, and blocked by name":  {across(), noBranch, ReasonForbidden, false},
 		"a rule of writes opens nothing": {comment(), gatewayapi.Policy{Writes: []gatewayapi.OperationRule{byName}, Forbidden: []gatewayapi.ForbiddenRule{{OperationRule: byName, Effect: "block"}}}, ReasonForbidden, false},
 	} {
 		d := authorize(c.p).Run(t.Context(), c.r)

@@ -83,11 +83,11 @@ func (g *graphQL) operations(doc *ast.QueryDocument) ([]Operation, error) {
 			return nil, err
 		}
 		for _, f := range fields {
-			op, err := g.field(o, f)
+			ops, err := g.field(o, f)
 			if err != nil {
 				return nil, err
 			}
-			out = append(out, op)
+			out = append(out, ops...)
 		}
 	}
 	if len(out) == 0 {
@@ -143,28 +143,38 @@ func (g *graphQL) spread(name string, open []string) (*ast.FragmentDefinition, [
 	return f, append(slices.Clone(open), name), nil
 }
 
-func (g *graphQL) field(o *ast.OperationDefinition, f *ast.Field) (Operation, error) {
+// field reads a field at the top. A mutation whose answer leads to other
+// repositories is two operations: what it changes, and what it reads.
+func (g *graphQL) field(o *ast.OperationDefinition, f *ast.Field) ([]Operation, error) {
 	crosses, err := g.crosses(f.SelectionSet, wide, nil)
 	if err != nil {
-		return Operation{}, err
+		return nil, err
+	}
+	if len(f.Name) > 64 {
+		return nil, unclear("a field has a name that no interface has")
 	}
 	var op Operation
 	switch {
-	case len(f.Name) > 64:
-		return op, unclear("a field has a name that no interface has")
 	case o.Operation == ast.Mutation && f.Name == "__typename":
-		return Operation{Name: graphQLPrefix + "read", Read: true, Shipped: true}, nil
+		return []Operation{{Name: graphQLPrefix + "read", Read: true, Shipped: true}}, nil
 	case o.Operation == ast.Mutation:
 		op, err = g.mutation(o, f)
 	case o.Operation == ast.Query:
 		op, err = g.query(o, f)
 	default:
-		return Operation{}, unclear("subscriptions are refused")
+		return nil, unclear("subscriptions are refused")
 	}
-	if crosses && op.Shipped {
-		op.Name, op.Shipped = graphQLPrefix+"read-across", false
+	if err != nil {
+		return nil, err
 	}
-	return op, err
+	if !crosses || !op.Shipped {
+		return []Operation{op}, nil
+	}
+	across := Operation{Name: graphQLPrefix + "read-across", Read: true, Repo: op.Repo}
+	if op.Read {
+		return []Operation{across}, nil
+	}
+	return []Operation{op, across}, nil
 }
 
 func (g *graphQL) query(o *ast.OperationDefinition, f *ast.Field) (Operation, error) {

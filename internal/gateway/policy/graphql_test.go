@@ -134,7 +134,7 @@ func TestGraphQLMutations(t *testing.T) {
 		"a mutation without input":      {gql(`mutation{deleteRef}`, ""), "unclear"},
 		"input by another name":         {gql(`mutation{createRef(in:{repositoryId:"`+r+`"}){clientMutationId}}`, ""), "unclear"},
 		"a subscription":                {gql(`subscription{x}`, ""), "unclear"},
-		"a payload that leads away":     {gql(`mutation{createRef(input:{repositoryId:"`+r+`",name:"refs/heads/moeca/x",oid:"x"}){ref{repository{object(expression:"HEAD"){oid}}}}}`, ""), "read-across o/n refs/heads/moeca/x"},
+		"a payload that leads away":     {gql(`mutation{createRef(input:{repositoryId:"`+r+`",name:"refs/heads/moeca/x",oid:"x"}){ref{repository{object(expression:"HEAD"){oid}}}}}`, ""), "+createRef o/n refs/heads/moeca/x; read-across o/n"},
 	} {
 		if got := read(c.in); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
