@@ -127,6 +127,42 @@ func TestExchangesHaveTheirContents(t *testing.T) {
 	}
 }
 
+// heavy is a log each of whose contents is a third of what one answer may read.
+type heavy struct{ Log }
+
+func (l heavy) At(seq int64) (audit.Record, audit.Hash, error) {
+	r, hash, err := l.Log.At(seq)
+	if r.Request != nil {
+		r.Request.Stored = exchangeBytes / 3
+	}
+	return r, hash, err
+}
+
+func (l heavy) Body(*audit.BodyRef) ([]byte, error) { return []byte("{}"), nil }
+
+func TestContentsThatAreTooManyAreNamed(t *testing.T) {
+	r := newRig(t)
+	var seqs []int64
+	for range 6 {
+		seqs = append(seqs, r.append(intent(who("1", "r", "s")), `{"model":"m","messages":[]}`, ""))
+	}
+	r.sync()
+	r.x.log = heavy{r.x.log}
+	list, note, err := r.x.Exchanges(t.Context(), Filter{Stage: "s"})
+	r.check(err)
+	if len(list) != len(seqs) {
+		t.Fatalf("%d exchanges", len(list))
+	}
+	for i, e := range list {
+		if whole := i >= 3; e.Seq != seqs[i] || (e.Request != nil) != whole || e.RequestCut == whole {
+			t.Errorf("call %d is %+v", i, e)
+		}
+	}
+	if want := fmt.Sprintf("contents of calls before row %d are left out: more than 96 MiB", seqs[2]+1); note != want {
+		t.Errorf("%q, want %q", note, want)
+	}
+}
+
 func TestOnlyModelCallsHaveADialect(t *testing.T) {
 	for class, want := range map[string]string{"inference": "anthropic", "count": "", "read": "", "write": "", "unknown": ""} {
 		r := audit.Record{Target: "https://tracker.example/messages", Attrs: []audit.Attr{{Key: "class", Value: class}}}

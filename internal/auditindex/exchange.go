@@ -36,9 +36,9 @@ func (x *Index) Exchanges(ctx context.Context, f Filter) (list []a2a.Exchange, n
 		if err != nil {
 			return nil, "", err
 		}
-		if room -= size; room < 0 {
+		full := room < 0
+		if room -= size; room < 0 && !full {
 			note = fmt.Sprintf("contents of calls before row %d are left out: more than %d MiB", c.Seq+1, exchangeBytes>>20)
-			room = 0
 		}
 		list = append(list, e)
 	}
