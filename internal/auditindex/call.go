@@ -107,7 +107,7 @@ func (c *Call) end(r audit.Record) {
 	usage, _ := r.Attr(audit.AttrUsage)
 	c.Unmetered = usage == audit.UsageUnknown
 	c.State = StateOK
-	if r.Result != audit.ResultOK || r.Status >= 400 {
+	if bad(r) {
 		c.State = StateFailed
 	}
 	c.seeBody(r.Request)

@@ -20,9 +20,11 @@ const (
 // called after each batch. Damage of the log is no error: State tells it.
 func (x *Index) Sync(ctx context.Context, progress func(State)) error {
 	for more := true; more; {
-		var err error
 		x.apply.Lock()
-		more, err = x.step(ctx)
+		n, err := x.behind(ctx)
+		if err == nil {
+			more, err = x.step(ctx, n)
+		}
 		x.apply.Unlock()
 		if err != nil {
 			return err
@@ -42,14 +44,21 @@ func (x *Index) Nudge(ctx context.Context) error {
 	}
 	x.apply.Lock()
 	defer x.apply.Unlock()
-	if err := x.mend(ctx); err != nil {
+	n, err := x.behind(ctx)
+	if err != nil || n > batchRows {
 		return err
 	}
-	if x.look() > batchRows {
-		return nil
-	}
-	_, err := x.step(ctx)
+	_, err = x.step(ctx, n)
 	return err
+}
+
+// behind mends the index where it must, and says how many rows it lacks. The
+// caller holds apply.
+func (x *Index) behind(ctx context.Context) (int64, error) {
+	if err := x.mend(ctx); err != nil {
+		return 0, err
+	}
+	return x.look(), nil
 }
 
 // look finds the end of the log and returns how many rows are not indexed.
@@ -64,12 +73,10 @@ func (x *Index) look() int64 {
 	return last - x.state.Head
 }
 
-// step indexes one batch and says whether there is more. The caller holds apply.
-func (x *Index) step(ctx context.Context) (more bool, err error) {
-	if err := x.mend(ctx); err != nil {
-		return false, err
-	}
-	if x.look() <= 0 {
+// step indexes one batch of the rows that are lacking and says whether there is
+// more. The caller holds apply.
+func (x *Index) step(ctx context.Context, lacking int64) (more bool, err error) {
+	if lacking <= 0 {
 		return false, nil
 	}
 	state := x.State()

@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -77,9 +76,8 @@ func (x *Index) Metrics(ctx context.Context, q MetricsQuery) (m Metrics, err err
 	c := &collector{q: q, groups: map[string]*Group{}, all: newGroup("")}
 	err = x.read(ctx, func(tx *sql.Tx) error {
 		cond := q.condition()
-		sums := "sum(" + strings.ReplaceAll(totalColumns, ", ", "), sum(") + ")"
 		rows, err := tx.QueryContext(ctx, fmt.Sprintf(`SELECT slot, %s, session, %s FROM total WHERE %s GROUP BY slot, %[1]s, session ORDER BY slot`,
-			column, sums, cond), cond.args...)
+			column, sumColumns, cond), cond.args...)
 		if err != nil {
 			return err
 		}
