@@ -101,16 +101,12 @@ func (v *AuditView) tree(ctx context.Context, f auditindex.Filter) (builtTree, e
 	if err != nil {
 		return builtTree{}, err
 	}
-	last, err := x.Calls(ctx, auditindex.Query{Filter: f, Limit: 1})
-	if err != nil {
-		return builtTree{}, indexError(err)
-	}
-	if len(last.Items) == 0 {
-		return builtTree{}, &board.Error{Kind: board.NotFound, Code: "audit_stage", Message: "the log has no call of this stage", Next: "list the stages of the task"}
-	}
 	stages, err := x.Stages(ctx, f)
 	if err != nil {
 		return builtTree{}, indexError(err)
+	}
+	if len(stages) == 0 {
+		return builtTree{}, &board.Error{Kind: board.NotFound, Code: "audit_stage", Message: "the log has no call of this stage", Next: "list the stages of the task"}
 	}
 	var head int64
 	for _, s := range stages {
