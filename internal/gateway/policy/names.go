@@ -54,7 +54,7 @@ func hasName(kind, name string) bool {
 	case upstream.KindFetch:
 		return name == "fetch.write"
 	}
-	return name == kind+".action"
+	return name == kind+".action" && takesActions(kind)
 }
 
 var graphQLName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)

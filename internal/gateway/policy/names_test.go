@@ -15,7 +15,7 @@ func TestRuleForAnOperationThatCannotBeIsRefused(t *testing.T) {
 		},
 		upstream.KindGit:    {can: []string{"git.push", "git.fetch"}, cannot: []string{"github.comment", "git.action", "git.Push"}},
 		upstream.KindOpenAI: {can: []string{"openai.inference", "openai.write", "openai.unknown"}, cannot: []string{"openai.inferense", "anthropic.inference", "openai.action"}},
-		upstream.KindJira:   {can: []string{"jira.write", "jira.search"}, cannot: []string{"jira.create-issue", "trello.write"}},
+		upstream.KindJira:   {can: []string{"jira.write", "jira.search"}, cannot: []string{"jira.create-issue", "jira.action", "trello.write"}},
 		upstream.KindCustom: {can: []string{"custom.read", "custom.write", "custom.action"}, cannot: []string{"custom.delete"}},
 		upstream.KindRAG:    {can: []string{"rag.search", "rag.other", "rag.write"}, cannot: []string{"rag.read"}},
 		upstream.KindFetch:  {can: []string{"fetch.read", "fetch.write"}, cannot: []string{"fetch.search"}},

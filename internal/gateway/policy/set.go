@@ -195,10 +195,11 @@ func check(name string, p gatewayapi.Policy) error {
 			return err
 		}
 	}
-	return checkNames(p)
+	return checkRefs(p)
 }
 
-func checkNames(p gatewayapi.Policy) error {
+// checkRefs looks at branches and at the ids of repositories.
+func checkRefs(p gatewayapi.Policy) error {
 	for _, prefix := range p.BranchPrefixes {
 		if !strings.HasSuffix(prefix, "/") || !plainBranch(prefix+"x") {
 			return invalid("branch prefix %.80q: write a name with a slash at its end", prefix)

@@ -3,6 +3,7 @@ package policy
 import (
 	"bytes"
 	"net/http"
+	"slices"
 	"strings"
 
 	"moeca/internal/gateway/upstream"
@@ -67,17 +68,21 @@ func parseTool(in Input) Operation {
 }
 
 // namesAction: interfaces that take "?Action=DeleteUser" change things by GET.
-// Those we have tables for do not.
 func namesAction(in Input) bool {
-	switch in.Kind {
-	case upstream.KindJira, upstream.KindTrello, upstream.KindNotion, upstream.KindFetch:
-		return false
-	}
-	for _, name := range queryNames(in.Query) {
+	return takesActions(in.Kind) && slices.ContainsFunc(queryNames(in.Query), func(name string) bool {
 		switch strings.ToLower(name) {
 		case "action", "do", "cmd", "command", "op", "operation":
 			return true
 		}
+		return false
+	})
+}
+
+// takesActions: any interface might; those we have tables for do not.
+func takesActions(kind string) bool {
+	switch kind {
+	case upstream.KindJira, upstream.KindTrello, upstream.KindNotion, upstream.KindFetch:
+		return false
 	}
-	return false
+	return true
 }
