@@ -24,7 +24,7 @@ func (Network) Name() string { return "network" }
 
 // Decide compares the host of the target with the list.
 func (g Network) Decide(_ context.Context, r *Request) Decision {
-	if g.Denied.holds(r.Target.Hostname()) {
+	if g.Denied.Denies(r.Target.Hostname()) {
 		return Deny(http.StatusForbidden, ReasonDenied, "the host of %s is on the denylist of this gateway (deny_networks)", r.Upstream.Name)
 	}
 	return Allow()
@@ -65,9 +65,7 @@ func ParseNetworks(list []string) (Networks, error) {
 func (n Networks) Prefixes() []netip.Prefix { return slices.Clone(n.prefixes) }
 
 // Denies says whether a host is on the list.
-func (n Networks) Denies(host string) bool { return n.holds(host) }
-
-func (n Networks) holds(host string) bool {
+func (n Networks) Denies(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if addr, err := netip.ParseAddr(host); err == nil {
 		addr = addr.Unmap().WithZone("")
