@@ -17,12 +17,12 @@ export function SessionRow({ session }: { session: Session }) {
   const revoke = useRevokeSession()
   const toast = useToasts((state) => state.show)
   const left = useRemaining(session.expires)
-  const { name } = session
+  const name = session.name || t(session.service ? 'program.host' : 'ask.unnamed')
   return (
     <li className="flex flex-col gap-2 rounded-md border border-line bg-card p-3">
       <div className="flex flex-wrap items-center gap-2">
         <span className="text-md font-medium break-all">
-          <Safe text={name || t('program.host')} />
+          <Safe text={name} />
         </span>
         {session.service ? <Chip>{t('program.host')}</Chip> : null}
         <TaskLink id={session.task} />

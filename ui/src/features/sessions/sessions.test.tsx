@@ -47,6 +47,16 @@ it('says what a program may reach, what it spent and when it ends', async () => 
   expect(within(list).getByRole('meter').getAttribute('aria-valuenow')).toBe('25')
 })
 
+it('does not take a program without a name for the host', async () => {
+  const host = { ...live, id: 's3', program: false, service: true, name: '' }
+  answer({ ...routes, 'GET /api/sessions': [{ ...live, name: '' }, host] })
+  await showRouted(<Sessions />)
+  const programs = await screen.findByRole('list', { name: 'Programs on this machine' })
+  await within(programs).findByText('a program with a session token')
+  expect(within(programs).queryByText('moeca itself')).toBeNull()
+  expect(screen.getAllByText('moeca itself').length).toBeGreaterThan(0)
+})
+
 it('revokes a program after asking, and never a sandbox', async () => {
   const { calls } = answer({ ...routes, 'DELETE /api/sessions/s1': live })
   await showRouted(<Sessions />)
