@@ -1,5 +1,6 @@
 import type { Totals } from './auditCall'
 import type { Range } from './auditPlace'
+import { count } from './time'
 
 // Sums of calls by group and over time, and what charts make of them.
 
@@ -136,6 +137,14 @@ export type RunDiff = { a: RunSummary; b: RunSummary; figures: Figure[]; verdict
 /** By how much b is more than a, in percent; null where a is nothing. */
 export function percent({ a, b }: Pick<Figure, 'a' | 'b'>): number | null {
   return a === 0 ? null : Math.round(((b - a) / a) * 1000) / 10
+}
+
+/** The host counts no further: what is more is one more than this. */
+const mostCounted = 10_000
+
+/** How many fit a filter, as far as the host counted. */
+export function counted(n: number, language: string): string {
+  return n > mostCounted ? `${count(mostCounted, language)}+` : count(n, language)
 }
 
 /** Milliseconds for people: 12 ms, 3.4 s, 1 min 5 s. */

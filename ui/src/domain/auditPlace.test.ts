@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { chartOf, duration, percent, windowOf } from './auditMetrics'
+import { chartOf, counted, duration, percent, windowOf } from './auditMetrics'
 import { selected, stageOf, tabOf, toPlace } from './auditPlace'
 
 describe('an address', () => {
@@ -69,6 +69,13 @@ describe('figures for people', () => {
     [65_000_000, '1 min 5 s'],
     [3_660_000_000, '1 h 1 min'],
   ])('%d µs', (us, want) => expect(duration(us, 'en')).toBe(want))
+  it('a count that the host broke off says so', () => {
+    expect([9_999, 10_000, 10_001].map((n) => counted(n, 'en'))).toEqual([
+      '9,999',
+      '10,000',
+      '10,000+',
+    ])
+  })
   it('a share of nothing is none', () => {
     expect(percent({ a: 0, b: 5 })).toBeNull()
     expect(percent({ a: 200, b: 150 })).toBe(-25)

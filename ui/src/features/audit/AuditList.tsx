@@ -6,6 +6,7 @@ import { Measured } from '@/components/Mark'
 import { Empty, ErrorNote, SkeletonLines } from '@/components/State'
 import type { AuditRow } from '@/domain/audit'
 import { type AuditFilter, isEmpty } from '@/domain/auditFilter'
+import { counted } from '@/domain/auditMetrics'
 import { count } from '@/domain/time'
 import { AuditLine } from './AuditLine'
 import { NewRows, useTail } from './Tail'
@@ -65,7 +66,7 @@ function Counted({ count: fit, total, problem }: CountedProps) {
       <span>
         {fit < 0 || fit === total
           ? t('trace.nRows', { count: total, n: n(total) })
-          : t('trace.nOf', { n: fit > 10_000 ? `${n(10_000)}+` : n(fit), total: n(total) })}
+          : t('trace.nOf', { n: counted(fit, i18n.language), total: n(total) })}
       </span>
       <Measured />
       {problem === '' ? null : <span className="text-red">{problem}</span>}

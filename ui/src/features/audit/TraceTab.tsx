@@ -6,9 +6,9 @@ import { Button } from '@/components/Button'
 import { Empty, ErrorNote, SkeletonLines } from '@/components/State'
 import { type Call, messageOf, type StageRef } from '@/domain/auditCall'
 import { type AuditFilter, isEmpty, outsideCalls } from '@/domain/auditFilter'
+import { counted } from '@/domain/auditMetrics'
 import { type AuditPlace, fromWire, selected, stageOf, toWire } from '@/domain/auditPlace'
 import type { TreeRow } from '@/domain/auditTree'
-import { count } from '@/domain/time'
 import { Detail } from './Detail'
 import { NewRows, useTail } from './Tail'
 import { TraceTree } from './TraceTree'
@@ -71,8 +71,7 @@ function Head({ tree }: { tree: Tree }) {
   const total = tree.contexts.data?.pages[0]?.count ?? 0
   return (
     <p className="flex h-7 shrink-0 items-center border-b border-line px-3 text-sm text-t3">
-      {t('trace.nTasks', { count: total, n: count(Math.min(total, 10_000), i18n.language) })}
-      {total > 10_000 ? '+' : ''}
+      {t('trace.nTasks', { count: total, n: counted(total, i18n.language) })}
     </p>
   )
 }

@@ -7,7 +7,7 @@ import { Measured } from '@/components/Mark'
 import { Empty, ErrorNote, SkeletonLines } from '@/components/State'
 import type { Call, StageRef } from '@/domain/auditCall'
 import type { AuditFilter } from '@/domain/auditFilter'
-import { duration } from '@/domain/auditMetrics'
+import { counted, duration } from '@/domain/auditMetrics'
 import { type Lane, ticks, waterfall } from '@/domain/auditWaterfall'
 import { count } from '@/domain/time'
 import { CallLane, GapLane, lane } from './CallLane'
@@ -37,8 +37,7 @@ export function Waterfall({ of, name, filter, selected, onSelect }: Props) {
           {calls.hasNextPage
             ? t('trace.nOf', {
                 n: count(list.length, i18n.language),
-                total:
-                  total > 10_000 ? `${count(10_000, i18n.language)}+` : count(total, i18n.language),
+                total: counted(total, i18n.language),
               })
             : t('trace.nCalls', { count: list.length, n: count(list.length, i18n.language) })}
         </span>
