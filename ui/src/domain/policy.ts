@@ -66,6 +66,11 @@ export function nextId(policy: Pick<Policy, 'writes' | 'stops'>): number {
   return Math.max(0, ...policy.writes.map((r) => r.id), ...policy.stops.map((r) => r.id)) + 1
 }
 
+/** What a rule names, in one line. */
+export function ruleText({ operation, method, path }: Omit<Rule, 'id'>): string {
+  return operation || `${method} ${path}`
+}
+
 /** Rules that name no operation of the kind: they are listed on their own. */
 export function isOther(rule: Rule, shipped: Shipped): boolean {
   return !shipped.operations.some((one) => one.name === rule.operation)
@@ -130,7 +135,6 @@ export function impactOf(before: Policy, after: Policy, shipped: Shipped): Impac
 
 type Add = (kind: ImpactKind, operations: string[], texts?: string[]) => void
 
-const ruleText = (rule: Rule) => rule.operation || `${rule.method} ${rule.path}`
 const missing = (from: readonly string[], list: readonly string[]) =>
   from.filter((one) => !list.includes(one))
 

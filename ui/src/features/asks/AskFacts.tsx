@@ -3,12 +3,12 @@ import { useTranslation } from 'react-i18next'
 import { Claimed, Measured } from '@/components/Mark'
 import { Safe } from '@/components/Safe'
 import type { Ask } from '@/domain/ask'
+import { ruleText } from '@/domain/policy'
 import { bytes } from '@/domain/time'
 
 /** What the gateway saw of the request, and apart from it what the agent wrote. */
 export function AskFacts({ ask }: { ask: Ask }) {
   const { t, i18n } = useTranslation()
-  const rule = ask.rule.operation || `${ask.rule.method} ${ask.rule.path}`
   return (
     <div className="flex flex-col gap-1">
       <div className="flex items-start gap-3">
@@ -29,7 +29,7 @@ export function AskFacts({ ask }: { ask: Ask }) {
             </Fact>
           )}
           <Fact name={t('ask.rule')}>
-            <code className="font-mono break-all">{rule}</code>
+            <code className="font-mono break-all">{ruleText(ask.rule)}</code>
           </Fact>
         </dl>
         <Measured />

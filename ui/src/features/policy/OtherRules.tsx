@@ -1,5 +1,13 @@
 import { useTranslation } from 'react-i18next'
-import { isOther, nextId, type Rule, type Shipped, type StopRule, stops } from '@/domain/policy'
+import {
+  isOther,
+  nextId,
+  type Rule,
+  ruleText,
+  type Shipped,
+  type StopRule,
+  stops,
+} from '@/domain/policy'
 import type { Draft, Wrong } from './draft'
 import { EffectRadio } from './EffectRadio'
 import { Rules } from './Rules'
@@ -42,7 +50,7 @@ export function OtherRules({ shipped, draft, wrong, onChange }: Props) {
         rules={draft.stops.filter((rule) => isOther(rule, shipped))}
         more={(rule, change) => (
           <EffectRadio
-            legend={`${t('policy.stops')}: ${rule.operation || `${rule.method} ${rule.path}`}`}
+            legend={`${t('policy.stops')}: ${ruleText(rule)}`}
             value={rule.stop}
             options={stops.map((value) => ({
               value,
