@@ -218,18 +218,13 @@ export function useMessage(stage: StageRef, id: string) {
 const callPage = 500
 
 /** Calls of a task or a stage, oldest first. */
-export function useCalls(of: StageRef | { task: string } | null, filter: AuditFilter) {
+export function useCalls(of: StageRef | { task: string }, filter: AuditFilter) {
   const query = {
     ...toQuery(filter, new Date()),
-    ...(of === null
-      ? {}
-      : 'stage' in of
-        ? { ...stageQuery(of), stage: toWire(of.stage) }
-        : { task: toWire(of.task) }),
+    ...('stage' in of ? { ...stageQuery(of), stage: toWire(of.stage) } : { task: toWire(of.task) }),
   }
   return useInfiniteQuery({
     queryKey: [...growingKey, 'calls', query],
-    enabled: of !== null,
     initialPageParam: '',
     queryFn: async ({ pageParam, signal }) => {
       const wire = await unwrap(
