@@ -47,18 +47,13 @@ func parseGitHub(in Input) ([]Operation, error) {
 // neverOutside recognises, in any spelling, writes outside repositories that no
 // rule can open: what decides who may do what, and the key's own account.
 func neverOutside(segments []string) string {
-	word := func(i int) string {
-		if i < len(segments) {
-			return routeWord(segments[i])
-		}
-		return ""
-	}
-	switch word(0) {
+	words := routeWords(segments)
+	switch words.at(0) {
 	case "orgs", "organizations", "teams", "enterprises", "enterprise", "admin", "scim", "app", "apps", "app-manifests", "applications",
 		"installation", "installations", "credentials", "authorizations", "setup", "manage", "hub":
 		return NeverAdminister
 	case "user", "users":
-		switch word(1) {
+		switch words.at(1) {
 		case "keys", "gpg_keys", "ssh_signing_keys", "email", "emails", "installations", "repository_invitations", "memberships", "blocks",
 			"interaction-limits", "codespaces", "migrations", "packages", "":
 			return NeverAdminister
@@ -71,6 +66,25 @@ func neverOutside(segments []string) string {
 func routeWord(segment string) string {
 	word, _, _ := strings.Cut(strings.ToLower(segment), ".")
 	return strings.TrimSpace(word)
+}
+
+// wordList is a route in such words.
+type wordList []string
+
+func routeWords(segments []string) wordList {
+	words := make(wordList, len(segments))
+	for i, s := range segments {
+		words[i] = routeWord(s)
+	}
+	return words
+}
+
+// at is a word of the route, or "" behind its end.
+func (w wordList) at(i int) string {
+	if i < len(w) {
+		return w[i]
+	}
+	return ""
 }
 
 // parseRepo reads a request below /repos/<owner>/<name>.
@@ -115,39 +129,25 @@ func parseRepo(in Input, repo string, rest []string) (Operation, error) {
 // leadsAway recognises reads of a repository that answer with what lies in
 // others: a comparison with a fork's branch, issues that refer to one of these.
 func leadsAway(rest []string) bool {
-	word := func(i int) string {
-		if i < len(rest) {
-			return routeWord(rest[i])
-		}
-		return ""
-	}
-	switch word(0) {
+	words := routeWords(rest)
+	switch words.at(0) {
 	case "compare":
 		return strings.Contains(strings.Join(rest, "/"), ":")
 	case "issues":
-		switch word(2) {
+		switch words.at(2) {
 		case "timeline", "sub_issues", "parent", "dependencies":
 			return true
 		}
 	case "commits":
-		return word(len(rest)-1) == "pulls"
+		return strings.HasSuffix(strings.TrimRight(strings.Join(words, "/"), "/"), "/pulls")
 	}
 	return false
 }
 
 // neverOf recognises, in any spelling, what no rule can open.
 func neverOf(rest []string) string {
-	words := make([]string, 0, 4)
-	for _, s := range rest {
-		words = append(words, routeWord(s))
-	}
-	at := func(i int) string {
-		if i < len(words) {
-			return words[i]
-		}
-		return ""
-	}
-	switch at(0) {
+	words := routeWords(rest)
+	switch words.at(0) {
 	case "merges", "merge-upstream", "merge":
 		return NeverMerge
 	case "", "branches", "rulesets", "rules", "hooks", "keys", "collaborators", "invitations", "transfer", "environments", "properties",
@@ -157,13 +157,13 @@ func neverOf(rest []string) string {
 	case "statuses", "check-runs", "check-suites", "attestations":
 		return NeverCheck
 	case "releases":
-		if at(1) != "generate-notes" {
+		if words.at(1) != "generate-notes" {
 			return NeverRelease
 		}
 	case "actions":
-		return neverOfActions(at)
+		return neverOfActions(words)
 	case "pulls":
-		if strings.HasPrefix(at(2), "merge") || strings.HasPrefix(at(2), "auto-merge") || at(2) == "update-branch" {
+		if strings.HasPrefix(words.at(2), "merge") || strings.HasPrefix(words.at(2), "auto-merge") || words.at(2) == "update-branch" {
 			return NeverMerge
 		}
 	}
@@ -172,11 +172,11 @@ func neverOf(rest []string) string {
 
 // neverOfActions: workflows may be started by a rule. What decides whether they
 // run, with which secrets, and where to, is not for rules.
-func neverOfActions(at func(int) string) string {
-	switch last := at(3); {
-	case at(1) == "runs" && (last == "approve" || last == "pending_deployments" || last == "deployment_protection_rule"):
+func neverOfActions(words wordList) string {
+	switch kind, last := words.at(1), words.at(3); {
+	case kind == "runs" && (last == "approve" || last == "pending_deployments" || last == "deployment_protection_rule"):
 		return NeverApprove
-	case at(1) == "workflows" && last == "dispatches" || at(1) == "runs" || at(1) == "jobs":
+	case kind == "workflows" && last == "dispatches" || kind == "runs" || kind == "jobs":
 		return ""
 	}
 	return NeverAdminister

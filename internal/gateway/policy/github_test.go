@@ -156,6 +156,8 @@ func TestGitHubREST(t *testing.T) {
 		"the issue above an issue, of anywhere":    {gh("GET", "/repos/o/n/issues/1/parent", ""), "read-across o/n"},
 		"what blocks an issue, of anywhere":        {gh("GET", "/repos/o/n/issues/1/dependencies/blocked_by", ""), "read-across o/n"},
 		"pull requests that hold a commit":         {gh("GET", "/repos/o/n/commits/"+oidA+"/pulls", ""), "read-across o/n"},
+		"the same with a slash behind":             {gh("GET", "/repos/o/n/commits/"+oidA+"/pulls/", ""), "read-across o/n"},
+		"a commit by a branch of that name":        {gh("GET", "/repos/o/n/commits/my-pulls", ""), "+read o/n"},
 		"events of an issue":                       {gh("GET", "/repos/o/n/issues/1/events", ""), "+read o/n"},
 		"a gist":                                   {gh("POST", "/gists", `{}`), "write-outside"},
 		"a repository is made":                     {gh("POST", "/user/repos", `{"name":"x"}`), "write-outside"},
