@@ -4,10 +4,12 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"moeca/internal/board"
+	"moeca/internal/gateway/gatewayapi"
 	"moeca/internal/hostapi"
 	"moeca/internal/secret"
 )
@@ -97,5 +99,21 @@ func TestKeyThatIsRefusedChangesNothing(t *testing.T) {
 	}
 	if _, err := p.SetSecret(t.Context(), "anthropic", ""); err != nil || find(t, p, "anthropic").HasSecret {
 		t.Errorf("it cannot be cleared: %v", err)
+	}
+}
+
+// A gateway that is gone has refused nothing: the definition need not be corrected.
+func TestProviderChangeWithoutAGateway(t *testing.T) {
+	p := newProviders(t, t.TempDir())
+	gone := gatewayapi.NewClient(filepath.Join(t.TempDir(), "none"), "t")
+	t.Cleanup(gone.Close)
+	p.attach(gone)
+	url := "https://example.org"
+	_, err := p.Put(t.Context(), "anthropic", hostapi.ProviderInput{BaseURL: &url})
+	if board.KindOf(err) != board.Unavailable || !strings.Contains(err.Error(), "the gateway does not answer") {
+		t.Errorf("a change: %v", err)
+	}
+	if _, err := p.Test(t.Context(), "anthropic"); board.KindOf(err) != board.Unavailable {
+		t.Errorf("a test: %v", err)
 	}
 }

@@ -131,7 +131,7 @@ func (p *Providers) pushOne(ctx context.Context, admin *gatewayapi.Client, name 
 	if p.relays != nil {
 		socket, err := p.relays.sync(name, def.Local, def.BaseURL)
 		if err != nil {
-			return err
+			return &board.Error{Kind: board.Unavailable, Code: "relay", Err: err, Message: err.Error(), Next: "remove the cause, and set it again"}
 		}
 		if socket != "" {
 			base := "unix:" + socket
@@ -441,7 +441,15 @@ func ofGateway(err error, kind board.Kind, next string) error {
 	return unavailable(err)
 }
 
-// refusedBy passes the gateway's own sentence on.
+// refusedBy passes the gateway's own sentence on, where there is one.
 func refusedBy(err error) error {
+	var known *board.Error
+	var refused *gatewayapi.StatusError
+	switch {
+	case errors.As(err, &known):
+		return err
+	case !errors.As(err, &refused):
+		return unavailable(err)
+	}
 	return &board.Error{Kind: board.Invalid, Code: "gateway_refused", Message: "the gateway refused: " + err.Error(), Next: "correct the definition"}
 }
