@@ -155,7 +155,8 @@ func (s *Stack) Status(ctx context.Context) hostapi.Status {
 		OK: health.OK && health.Writable, Records: health.Records, Head: health.Head, Cause: health.Cause,
 	}
 	if b := health.Broken; b != nil {
-		st.Gateway.Broken = &hostapi.LogBroken{Row: b.Row, File: b.File, Offset: b.Offset, Cause: b.Cause, Rows: b.Rows}
+		broken := hostapi.LogBroken(*b)
+		st.Gateway.Broken = &broken
 	} else if err := s.trust(ctx); err != nil {
 		st.Gateway.OK, st.Gateway.Cause = false, err.Error()
 	}
