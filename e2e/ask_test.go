@@ -2,10 +2,7 @@ package e2e
 
 import (
 	"bytes"
-	"encoding/json"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -15,7 +12,6 @@ import (
 	"moeca/internal/gateway/gatewayapi"
 	"moeca/internal/hostapi"
 	"moeca/internal/session"
-	"moeca/internal/stack"
 )
 
 // TestAgentAsksAPerson has a rule that asks before every call of the model: the
@@ -25,9 +21,8 @@ import (
 func TestAgentAsksAPerson(t *testing.T) {
 	needDriver(t, "native")
 	dir := shortDir(t)
-	ready := filepath.Join(dir, "ready.json")
-	s := serve(t, dir, "native", "--ready-file", ready)
-	program := programToken(t, ready)
+	s := serve(t, dir, "native")
+	program := s.as(s.programToken())
 	repo := s.addRepo(smallRepo(t, dir), nil)
 	rule := gatewayapi.PolicyPatch{Forbidden: &[]gatewayapi.ForbiddenRule{{
 		OperationRule: gatewayapi.OperationRule{Operation: "anthropic.inference"}, Effect: gatewayapi.EffectAsk,
@@ -52,7 +47,7 @@ func TestAgentAsksAPerson(t *testing.T) {
 
 	// A program cannot answer, and neither can a pipe.
 	for _, allow := range []bool{true, false} {
-		if status, body := s.as(program).try("POST", "/api/asks/"+first.ID, map[string]bool{"allow": allow}); status != http.StatusForbidden {
+		if status, body := program.try("POST", "/api/asks/"+first.ID, map[string]bool{"allow": allow}); status != http.StatusForbidden {
 			t.Errorf("a program answered: %d %s", status, body)
 		}
 	}
@@ -165,33 +160,14 @@ func (s *server) asks() (asks []gatewayapi.Ask) {
 	return asks
 }
 
-// as is the same server for another bearer.
-func (s *server) as(bearer string) *server {
-	return &server{t: s.t, dir: s.dir, cmd: s.cmd, base: s.base, person: bearer, ended: s.ended}
-}
-
-func programToken(t *testing.T, ready string) string {
-	t.Helper()
-	raw, err := os.ReadFile(ready)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var e stack.Endpoints
-	if err := json.Unmarshal(raw, &e); err != nil || e.Token == "" {
-		t.Fatalf("%v %s", err, raw)
-	}
-	return e.Token
-}
-
 // TestProgramUsesASessionOfItsOwn gives a program on the host a session: it
 // reaches what it was given and nothing else, what it draws is counted, and it
 // ends at a word. No program can make, end or widen one.
 func TestProgramUsesASessionOfItsOwn(t *testing.T) {
 	needDriver(t, "native")
 	dir := shortDir(t)
-	ready := filepath.Join(dir, "ready.json")
-	s := serve(t, dir, "native", "--ready-file", ready)
-	program := s.as(programToken(t, ready))
+	s := serve(t, dir, "native")
+	program := s.as(s.programToken())
 	in := hostapi.SessionInput{Name: "tests", Reach: []string{"demo"}, Budget: &session.Budget{Tokens: 50_000}, TTL: 600}
 	var made hostapi.SessionMade
 	s.call("POST", "/api/sessions", in, &made)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -59,7 +60,7 @@ func TestABrokenLogWaitsForAPerson(t *testing.T) {
 					t.Errorf("restarting with %s: exit %d\n%s", name, code, out)
 				}
 			}
-			if out, code := typed(t, dir, "restart the log at row "+itoa(broken.Row)+"\n", "audit", "restart", "--keep"); code != 0 {
+			if out, code := typed(t, dir, "restart the log at row "+strconv.FormatInt(broken.Row, 10)+"\n", "audit", "restart", "--keep"); code != 0 {
 				t.Fatalf("restart: exit %d\n%s\nhost:\n%s", code, out, s.stderr.String())
 			}
 			mustGoOn(t, s, dir, broken, raw)
@@ -77,22 +78,6 @@ func TestABrokenLogWaitsForAPerson(t *testing.T) {
 			mustVerify(t, s)
 		})
 	}
-}
-
-func itoa(n int64) string { b, _ := json.Marshal(n); return string(b) }
-
-// programToken is the token that is handed to programs.
-func (s *server) programToken() string {
-	s.t.Helper()
-	var e struct{ Token string }
-	raw, err := os.ReadFile(filepath.Join(s.dir, "data", "run", "endpoints.json"))
-	if err == nil {
-		err = json.Unmarshal(raw, &e)
-	}
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return e.Token
 }
 
 func mustBeBroken(t *testing.T, s *server, repo board.Repo, script string) hostapi.LogBroken {
@@ -131,7 +116,7 @@ func mustReadPrefix(t *testing.T, s *server, dir string, b hostapi.LogBroken) {
 		t.Errorf("verify: %+v", report)
 	}
 	out, err := command(t, dir, "audit", "verify").Output()
-	if err == nil || !strings.Contains(string(out), "BROKEN at row "+itoa(b.Row)) {
+	if err == nil || !strings.Contains(string(out), "BROKEN at row "+strconv.FormatInt(b.Row, 10)) {
 		t.Errorf("moeca audit verify: %v\n%s", err, out)
 	}
 	out, err = command(t, dir, "audit", "export", "--rows", "-o", "-").Output()

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"moeca/internal/board"
+	"moeca/internal/stack"
 	"moeca/internal/testreq"
 )
 
@@ -205,6 +206,25 @@ func (s *server) try(method, path string, in any) (int, []byte) {
 		s.t.Fatal(err)
 	}
 	return res.StatusCode, raw
+}
+
+// as is the same server for another bearer.
+func (s *server) as(bearer string) *server {
+	return &server{t: s.t, dir: s.dir, cmd: s.cmd, base: s.base, person: bearer, ended: s.ended}
+}
+
+// programToken is the token that is handed to programs.
+func (s *server) programToken() string {
+	s.t.Helper()
+	var e stack.Endpoints
+	raw, err := os.ReadFile(filepath.Join(s.dir, "data", "run", "endpoints.json"))
+	if err == nil {
+		err = json.Unmarshal(raw, &e)
+	}
+	if err != nil || e.Token == "" {
+		s.t.Fatalf("%v %s", err, raw)
+	}
+	return e.Token
 }
 
 // eventually polls until done answers true.

@@ -36,6 +36,27 @@ func (f *forge) stands(work, branch string) {
 	}
 }
 
+// refusesAmended fails unless the last commit of a branch cannot be replaced.
+func (f *forge) refusesAmended(work, branch string) {
+	f.t.Helper()
+	f.must(work, "commit", "-q", "--amend", "-m", "amended")
+	if out, err := f.run(work, "push", "-f", "origin", branch); err == nil || !strings.Contains(out, "ref/not-fast-forward") {
+		f.t.Errorf("%v: %s", err, out)
+	}
+}
+
+// movesForwardOnly pushes a new branch, moves it, and cannot move it elsewhere.
+func (f *forge) movesForwardOnly(work string) {
+	f.t.Helper()
+	f.must(work, "switch", "-q", "-c", "moeca/mine")
+	for i := range 3 {
+		f.commit(work, "a.txt", fmt.Sprint(i))
+		f.must(work, "push", "-q", "origin", "moeca/mine")
+		f.stands(work, "moeca/mine")
+	}
+	f.refusesAmended(work, "moeca/mine")
+}
+
 func TestBranchMovesForwardOnly(t *testing.T) {
 	f := newForge(t)
 	w := newWorld(t, f.dialect(), gitScope())
@@ -161,10 +182,7 @@ func TestLongHistoriesMergesAndDeltas(t *testing.T) {
 	f.must(work, "push", "-q", "origin", "moeca/long")
 	f.stands(work, "moeca/long")
 	// The same history, but for its last commit.
-	f.must(work, "commit", "-q", "--amend", "-m", "amended")
-	if out, err := f.run(work, "push", "-f", "origin", "moeca/long"); err == nil || !strings.Contains(out, "ref/not-fast-forward") {
-		t.Errorf("%v: %s", err, out)
-	}
+	f.refusesAmended(work, "moeca/long")
 	w.check(w.stub.calls())
 }
 
@@ -178,16 +196,7 @@ func TestShallowClonesMoveForward(t *testing.T) {
 	f.must(f.home+"/direct", "push", "-q", "origin", "main")
 	work := filepath.Join(f.home, "shallow")
 	f.must("", "clone", "-q", "--depth", "2", "-c", "http.extraHeader=X-Moeca-Session: "+w.session.Token, w.base+"/acme/widget.git", work)
-	f.must(work, "switch", "-q", "-c", "moeca/mine")
-	for i := range 3 {
-		f.commit(work, "a.txt", fmt.Sprint(i))
-		f.must(work, "push", "-q", "origin", "moeca/mine")
-		f.stands(work, "moeca/mine")
-	}
-	f.must(work, "commit", "-q", "--amend", "-m", "amended")
-	if out, err := f.run(work, "push", "-f", "origin", "moeca/mine"); err == nil || !strings.Contains(out, "ref/not-fast-forward") {
-		t.Errorf("%v: %s", err, out)
-	}
+	f.movesForwardOnly(work)
 	w.check(w.stub.calls())
 }
 
@@ -203,16 +212,7 @@ func TestRepositoryOfTheOtherObjectFormat(t *testing.T) {
 	f.must(f.bare("widget"), "config", "http.receivepack", "true")
 	w := newWorld(t, f.dialect(), gitScope())
 	work := f.checkout(w)
-	f.must(work, "switch", "-q", "-c", "moeca/mine")
-	for i := range 3 {
-		f.commit(work, "a.txt", fmt.Sprint(i))
-		f.must(work, "push", "-q", "origin", "moeca/mine")
-		f.stands(work, "moeca/mine")
-	}
-	f.must(work, "commit", "-q", "--amend", "-m", "amended")
-	if out, err := f.run(work, "push", "-f", "origin", "moeca/mine"); err == nil || !strings.Contains(out, "ref/not-fast-forward") {
-		t.Errorf("%v: %s", err, out)
-	}
+	f.movesForwardOnly(work)
 	w.check(w.stub.calls())
 }
 
