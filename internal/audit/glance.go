@@ -6,8 +6,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// glance is what the chain needs of a row. Reading it checks the whole row and
-// keeps nothing else, which is several times faster than Decode.
+// glance is what the chain needs of a row, and Open of most. Reading it checks
+// the whole row and keeps nothing else, which is several times faster than Decode.
 //
 // It may only ever be stricter than Decode: what it accepts Decode accepts, with
 // the same values. What it refuses is given to Decode, which decides and says
@@ -16,11 +16,22 @@ type glance struct {
 	seq, time, ref int64
 	prev           Hash
 	kind           Kind
+	bodies         [2]bodyEnd // request and response
+}
+
+// bodyEnd is where a content ends in its pack; zero where none of it was kept.
+type bodyEnd struct{ pack, end int64 }
+
+func (b *BodyRef) end() bodyEnd {
+	if b == nil || b.Pack == 0 {
+		return bodyEnd{}
+	}
+	return bodyEnd{b.Pack, b.Offset + b.frameSize()}
 }
 
 // glance is what a glance at the encoding of r would show.
 func (r *Record) glance() glance {
-	g := glance{seq: r.Seq, ref: r.Ref, prev: r.Prev, kind: r.Kind}
+	g := glance{seq: r.Seq, ref: r.Ref, prev: r.Prev, kind: r.Kind, bodies: [2]bodyEnd{r.Request.end(), r.Response.end()}}
 	if !r.Time.IsZero() {
 		g.time = r.Time.UnixNano()
 	}
@@ -172,7 +183,7 @@ func (g *glance) read(row []byte) bool {
 		case 20:
 			g.ref = int64(n)
 		case 34, 35:
-			ok = glanceBody(b)
+			g.bodies[num-34], ok = glanceBody(b)
 		case 40:
 			attrs++
 			key, ok = glanceAttr(b, key)
@@ -186,13 +197,13 @@ func (g *glance) read(row []byte) bool {
 }
 
 // glanceBody also checks what BodyRef.check asks of the fields together.
-func glanceBody(b []byte) bool {
+func glanceBody(b []byte) (end bodyEnd, ok bool) {
 	var ref BodyRef
 	w := walk{rest: b}
 	for len(w.rest) > 0 {
 		num, n, b, ok := w.next(bodyLayout)
 		if !ok {
-			return false
+			return bodyEnd{}, false
 		}
 		switch num {
 		case 2:
@@ -207,11 +218,11 @@ func glanceBody(b []byte) bool {
 			ref.Offset = int64(n)
 		case 7:
 			if ref.Kept = Hash(b); ref.Kept == (Hash{}) {
-				return false
+				return bodyEnd{}, false
 			}
 		}
 	}
-	return w.seen&bodyLayout.must == bodyLayout.must && ref.check() == nil
+	return ref.end(), w.seen&bodyLayout.must == bodyLayout.must && ref.check() == nil
 }
 
 // glanceAttr returns the key, which must come after the one before.

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -82,7 +83,7 @@ func (l *Log) closeFiles() {
 
 // found is what Open learns from the rows on disk.
 type found struct {
-	intents map[int64]Record // open ones
+	intents map[int64][]byte // rows of open ones
 	packs   map[int64]int64  // pack → end of the last body a row points to
 	torn    *torn
 	survey  *survey
@@ -95,24 +96,32 @@ type torn struct {
 	bytes int64
 }
 
-func (f *found) note(r Record) {
-	switch r.Kind {
-	case KindIntent:
-		f.intents[r.Seq] = Record{Upstream: r.Upstream, Actor: r.Actor, Source: r.Source, Attribution: r.Attribution}
-	case KindOutcome:
-		delete(f.intents, r.Ref)
-	}
-	f.erase.note(&r)
-	for _, b := range []*BodyRef{r.Request, r.Response} {
-		if b != nil && b.Pack > 0 {
-			f.packs[b.Pack] = max(f.packs[b.Pack], b.Offset+b.frameSize())
+// note takes a row and what a glance at it showed.
+func (f *found) note(g glance, row []byte) error {
+	for _, b := range g.bodies {
+		if b.pack > 0 {
+			f.packs[b.pack] = max(f.packs[b.pack], b.end)
 		}
 	}
+	switch g.kind {
+	case KindIntent:
+		f.intents[g.seq] = bytes.Clone(row)
+	case KindOutcome:
+		delete(f.intents, g.ref)
+	case KindSystem:
+		r, err := Decode(row)
+		if err != nil {
+			return err
+		}
+		f.erase.note(&r)
+		return f.survey.names(&r)
+	}
+	return nil
 }
 
 // load reads every segment, cuts a torn tail and opens the files to append to.
 func (l *Log) load() (*found, error) {
-	f := &found{intents: make(map[int64]Record), packs: make(map[int64]int64), erase: make(erasures)}
+	f := &found{intents: make(map[int64][]byte), packs: make(map[int64]int64), erase: make(erasures)}
 	entries, err := l.o.FS.ReadDir(l.dir)
 	if err != nil {
 		return nil, err
@@ -240,17 +249,16 @@ func (l *Log) loadSegment(t *tail, isLast bool, f *found) error {
 		case err != nil:
 			return l.broken(t, frames.off, err)
 		}
-		r, err := l.chain.follow(fr.row)
+		g, err := l.chain.follow(fr)
 		if errors.Is(err, ErrNewerVersion) {
 			return err
 		}
 		if err != nil {
 			return l.broken(t, fr.off, err)
 		}
-		if err := f.survey.names(&r); err != nil {
-			return &BrokenError{Seq: r.Seq, File: t.name, Offset: fr.off, Cause: err}
+		if err := f.note(g, fr.row); err != nil {
+			return &BrokenError{Seq: g.seq, File: t.name, Offset: fr.off, Cause: err}
 		}
-		f.note(r)
 		if err := f.survey.row(l.chain.hash); err != nil {
 			return err
 		}
@@ -372,9 +380,14 @@ func (l *Log) announce(f *found) error {
 	}
 	for _, seq := range slices.Sorted(maps.Keys(f.intents)) {
 		l.open[seq] = struct{}{}
-		r := f.intents[seq]
-		r.Kind, r.Ref, r.Result = KindOutcome, seq, ResultUnknown
-		rows = append(rows, r)
+		r, err := Decode(f.intents[seq])
+		if err != nil {
+			return err
+		}
+		rows = append(rows, Record{
+			Kind: KindOutcome, Ref: seq, Result: ResultUnknown,
+			Upstream: r.Upstream, Actor: r.Actor, Source: r.Source, Attribution: r.Attribution,
+		})
 	}
 	var last *Pending
 	for _, r := range rows {

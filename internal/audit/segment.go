@@ -231,20 +231,8 @@ type chain struct {
 	time int64
 }
 
-// follow decodes row and moves the chain behind it.
-func (c *chain) follow(row []byte) (Record, error) {
-	r, err := Decode(row)
-	if err != nil {
-		return Record{}, err
-	}
-	if err := c.move(r.glance(), RowHash(row)); err != nil {
-		return Record{}, err
-	}
-	return r, nil
-}
-
-// pass is follow for who needs no more than a glance at the row.
-func (c *chain) pass(f frame) (glance, error) {
+// follow moves the chain behind a row, at which it takes no more than a glance.
+func (c *chain) follow(f frame) (glance, error) {
 	var g glance
 	if !g.read(f.row) {
 		r, err := Decode(f.row)

@@ -421,7 +421,7 @@ func (v *verifier) rows(ctx context.Context, name string, frames *frameReader, e
 
 func (v *verifier) row(name string, f frame) error {
 	before := v.chain
-	g, err := v.chain.pass(f)
+	g, err := v.chain.follow(f)
 	if err == nil && f.batch != g.seq && (f.batch > g.seq || v.batch != 0 && f.batch != v.batch) {
 		err = damage("belongs to another commit")
 	}

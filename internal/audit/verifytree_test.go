@@ -44,7 +44,7 @@ func (how forge) row(t testing.TB, files logFiles, edited int) logFiles {
 			r.Model = "forged"
 		}
 		row := encodeOK(t, r)
-		if _, err := c.follow(row); err != nil {
+		if err := c.move(r.glance(), RowHash(row)); err != nil {
 			t.Fatal(err)
 		}
 		rebuilt = appendFrame(rebuilt, id, f.batch, row)
