@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"time"
 
 	"moeca/internal/audit"
 	"moeca/internal/gateway/gatewayapi"
@@ -45,7 +46,9 @@ func (s *server) erase(w http.ResponseWriter, r *http.Request) {
 		s.answers.refuse(w, r, http.StatusBadRequest, "actor", "contents are erased for a person or for the host itself; say which as actor")
 		return
 	}
-	// Once begun it is carried through, whoever hangs up.
+	// Once begun it is carried through, whoever hangs up, and says so however long
+	// it took: it overwrites all that is selected.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 	done, err := s.o.Audit.Erase(context.WithoutCancel(r.Context()), audit.Erasure{
 		Select: audit.Selection{Run: req.Run, Task: req.Task, Rows: req.Rows, Before: req.Before}, Actor: actor, Reason: req.Reason,
 	})

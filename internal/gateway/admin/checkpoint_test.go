@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"moeca/internal/audit"
 	"moeca/internal/gateway/gatewayapi"
@@ -82,6 +84,29 @@ func TestEraseThroughTheAdminListener(t *testing.T) {
 	rep, err := audit.Verify(t.Context(), dir, audit.VerifyOptions{Bodies: true})
 	if err != nil || !rep.OK || rep.Erased != 1 {
 		t.Errorf("%+v, %v", rep, err)
+	}
+}
+
+// deadlines notes what a handler makes of its connection's.
+type deadlines struct {
+	*httptest.ResponseRecorder
+	written []time.Time
+}
+
+func (d *deadlines) SetWriteDeadline(t time.Time) error {
+	d.written = append(d.written, t)
+	return nil
+}
+
+// Overwriting a month of contents takes longer than the listener gives an answer.
+func TestAnErasureIsAnsweredHoweverLongItTakes(t *testing.T) {
+	d, _, _ := auditDesk(t)
+	r := httptest.NewRequest("POST", "/v1/erase", strings.NewReader(`{"actor":"person","run":"r1"}`))
+	r.Header.Set("Authorization", "Bearer tok")
+	w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
+	d.h.ServeHTTP(w, r)
+	if w.Code != http.StatusOK || len(w.written) != 1 || !w.written[0].IsZero() {
+		t.Errorf("%d %s, write deadlines %v", w.Code, w.Body, w.written)
 	}
 }
 

@@ -54,6 +54,9 @@ type statusWriter struct {
 	status int
 }
 
+// Unwrap lets a handler move the deadlines of its connection.
+func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
 func (w *statusWriter) WriteHeader(status int) {
 	w.status = status
 	w.ResponseWriter.WriteHeader(status)
