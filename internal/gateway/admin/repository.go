@@ -23,7 +23,7 @@ func (s *server) repository(w http.ResponseWriter, r *http.Request) {
 	case u.Kind != upstream.KindGitHub:
 		s.answers.refuse(w, r, http.StatusBadRequest, "no-repositories", u.Name+" is no upstream of kind github")
 		return
-	case !fullName().MatchString(name):
+	case !fullName.MatchString(name):
 		s.answers.refuse(w, r, http.StatusBadRequest, "invalid-name", "name a repository as owner/name")
 		return
 	}
@@ -53,9 +53,7 @@ func (s *server) repository(w http.ResponseWriter, r *http.Request) {
 }
 
 // fullName: two segments that are no dot segment and need no escape.
-func fullName() *regexp.Regexp {
-	return regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}/([A-Za-z0-9_-][A-Za-z0-9._-]{0,99}|\.[A-Za-z0-9_-][A-Za-z0-9._-]{0,98})$`)
-}
+var fullName = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}/([A-Za-z0-9_-][A-Za-z0-9._-]{0,99}|\.[A-Za-z0-9_-][A-Za-z0-9._-]{0,98})$`)
 
 // readRepository takes what is there once and of its type. An id that is wrong
 // would open another repository to mutations.
@@ -78,7 +76,7 @@ func readRepository(body []byte) (gatewayapi.Repository, error) {
 	switch {
 	case err != nil:
 		return out, err
-	case !fullName().MatchString(out.FullName):
+	case !fullName.MatchString(out.FullName):
 		return out, errors.New("full_name is not owner/name")
 	case out.DefaultBranch == "" || len(out.DefaultBranch) > 250:
 		return out, errors.New("default_branch is no name")

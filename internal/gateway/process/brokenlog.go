@@ -155,11 +155,7 @@ func copyFile(from, to string) error {
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	dir, err := os.Open(filepath.Dir(to))
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return syncDir(filepath.Dir(to))
 }
 
 // decision is what a person can decide about; nil where the log is whole.

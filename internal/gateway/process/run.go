@@ -77,11 +77,16 @@ func makeLogDir(c Config) error {
 	if err := os.MkdirAll(c.auditDir(), 0o700); err != nil {
 		return err
 	}
-	parent, err := os.Open(c.Data)
+	return syncDir(c.Data)
+}
+
+// syncDir makes the names in a directory durable.
+func syncDir(path string) error {
+	dir, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	return errors.Join(parent.Sync(), parent.Close())
+	return errors.Join(dir.Sync(), dir.Close())
 }
 
 // parts are what a running gateway consists of.
