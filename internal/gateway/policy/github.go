@@ -20,8 +20,9 @@ const (
 )
 
 // parseGitHub reads a request of the REST interface, or hands it to GraphQL.
-// Words of a route are compared as they are to permit and without case or
-// extension to refuse: a spelling that we do not know may be one they know.
+// Words of a route are compared as they are to permit, and in any spelling that
+// Covers knows, without an extension, to refuse: a spelling that we do not know
+// may be one they know.
 func parseGitHub(in Input) ([]Operation, error) {
 	segments := strings.Split(strings.TrimPrefix(in.Path, "/"), "/")
 	switch word := routeWord(segments[0]); {
@@ -64,11 +65,11 @@ func neverOutside(segments []string) string {
 
 // routeWord is a segment as a lenient router would compare it.
 func routeWord(segment string) string {
-	word, _, _ := strings.Cut(strings.ToLower(segment), ".")
+	word, _, _ := strings.Cut(looseWord(segment), ".")
 	return strings.TrimSpace(word)
 }
 
-// wordList is a route in such words.
+// wordList are the segments of a route, or its words.
 type wordList []string
 
 func routeWords(segments []string) wordList {
@@ -157,11 +158,11 @@ func neverOf(rest []string) string {
 	case "statuses", "check-runs", "check-suites", "attestations":
 		return NeverCheck
 	case "releases":
-		if words.at(1) != "generate-notes" {
+		if wordList(rest).at(1) != "generate-notes" {
 			return NeverRelease
 		}
 	case "actions":
-		return neverOfActions(words)
+		return neverOfActions(rest, words)
 	case "pulls":
 		if strings.HasPrefix(words.at(2), "merge") || strings.HasPrefix(words.at(2), "auto-merge") || words.at(2) == "update-branch" {
 			return NeverMerge
@@ -172,11 +173,11 @@ func neverOf(rest []string) string {
 
 // neverOfActions: workflows may be started by a rule. What decides whether they
 // run, with which secrets, and where to, is not for rules.
-func neverOfActions(words wordList) string {
-	switch kind, last := words.at(1), words.at(3); {
-	case kind == "runs" && (last == "approve" || last == "pending_deployments" || last == "deployment_protection_rule"):
+func neverOfActions(exact, words wordList) string {
+	switch last := words.at(3); {
+	case words.at(1) == "runs" && (last == "approve" || last == "pending_deployments" || last == "deployment_protection_rule"):
 		return NeverApprove
-	case kind == "workflows" && last == "dispatches" || kind == "runs" || kind == "jobs":
+	case exact.at(1) == "workflows" && exact.at(3) == "dispatches" || exact.at(1) == "runs" || exact.at(1) == "jobs":
 		return ""
 	}
 	return NeverAdminister

@@ -47,11 +47,17 @@ func Covers(r gatewayapi.OperationRule, method, path string, op Operation) bool 
 
 // loosely is a path as the most lenient router compares it.
 func loosely(path string) string {
-	segments := strings.Split(strings.TrimRight(strictjson.Fold(norm.NFKC.String(path)), "/ "), "/")
+	segments := strings.Split(path, "/")
 	for i, s := range segments {
-		segments[i] = strings.TrimSpace(s)
+		segments[i] = looseWord(s)
 	}
-	return "/" + strings.TrimPrefix(strings.Join(segments, "/"), "/")
+	return "/" + strings.TrimPrefix(strings.TrimRight(strings.Join(segments, "/"), "/"), "/")
+}
+
+// looseWord is a segment as such a router compares it: without regard to case,
+// to the form of a character and to blanks around it.
+func looseWord(segment string) string {
+	return strings.TrimSpace(strictjson.Fold(norm.NFKC.String(segment)))
 }
 
 // Permits says whether a write rule of the user opens an operation. All of
