@@ -211,6 +211,39 @@ func readStream(x *Exchange, s stream) said {
 	return a.cutAt(!a.whole && a.failure == nil, strings.TrimSpace(unread+string(tail)))
 }
 
+// tell takes what one document of an answer says of all of it, where it does: its
+// id and its model, under the dialect's names, and an error.
+func (a *said) tell(doc gjson.Result, id, model string) {
+	if v := doc.Get(id).String(); v != "" {
+		a.id = v
+	}
+	if v := doc.Get(model).String(); v != "" {
+		a.model = v
+	}
+	if f := failureOf(doc); f != nil {
+		a.failure = f
+	}
+}
+
+// eachChoice calls f for each of several answers to one request, with its index:
+// its place, where it does not say, or what says it was cut. Chunks of a stream
+// are many; what they make new is counted where it is made.
+func eachChoice(list gjson.Result, f func(index int64, v gjson.Result)) {
+	if !list.IsArray() {
+		return
+	}
+	place := int64(0)
+	list.ForEach(func(_, v gjson.Result) bool {
+		index := place
+		if says := v.Get("index"); says.Exists() {
+			index = says.Int()
+		}
+		place++
+		f(index, v)
+		return true
+	})
+}
+
 // cutAt marks the last part of an answer that was not whole, and keeps what
 // could not be read of it.
 func (a said) cutAt(partial bool, rest string) said {

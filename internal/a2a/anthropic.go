@@ -13,13 +13,7 @@ func (d anthropic) request(doc gjson.Result, q *asked) {
 	q.system = d.content(doc.Get("system"), PartText, d.block)
 	q.tools = compact(doc.Get("tools").Raw)
 	d.each(doc.Get("messages"), func(m gjson.Result) {
-		role, origin := RoleUser, m.Get("role").String()
-		switch origin {
-		case "assistant":
-			role, origin = RoleAgent, ""
-		case "user":
-			origin = ""
-		}
+		role, origin := roleOf(m, "assistant")
 		q.add(role, origin, d.content(m.Get("content"), PartText, d.block))
 		q.read(m)
 	})

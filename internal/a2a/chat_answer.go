@@ -30,19 +30,8 @@ type chatStream struct {
 func (s *chatStream) event(doc gjson.Result) { s.chunk(doc, "delta") }
 
 func (s *chatStream) chunk(doc gjson.Result, key string) {
-	if id := doc.Get("id").String(); id != "" {
-		s.sofar.id = id
-	}
-	if model := doc.Get("model").String(); model != "" {
-		s.sofar.model = model
-	}
-	if f := failureOf(doc); f != nil {
-		s.sofar.failure = f
-	}
-	place := int64(0)
-	s.each(doc.Get("choices"), func(c gjson.Result) {
-		index := indexOf(c, place)
-		place++
+	s.sofar.tell(doc, "id", "model")
+	eachChoice(doc.Get("choices"), func(index int64, c gjson.Result) {
 		m := s.at[index]
 		if m == nil {
 			m = s.d.newMessage()
@@ -55,17 +44,6 @@ func (s *chatStream) chunk(doc gjson.Result, key string) {
 			s.sofar.stop, s.sofar.whole = stop, true
 		}
 	})
-}
-
-// each is for lists of a stream, whose chunks are many; what they make new is
-// counted where it is made.
-func (s *chatStream) each(list gjson.Result, f func(gjson.Result)) {
-	if list.IsArray() {
-		list.ForEach(func(_, v gjson.Result) bool {
-			f(v)
-			return true
-		})
-	}
 }
 
 func (s *chatStream) said() said {

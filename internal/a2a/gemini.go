@@ -29,13 +29,7 @@ func (d gemini) request(doc gjson.Result, q *asked) {
 }
 
 func (d gemini) turn(q *asked, c gjson.Result) {
-	role, origin := RoleUser, c.Get("role").String()
-	switch origin {
-	case "model":
-		role, origin = RoleAgent, ""
-	case "user":
-		origin = ""
-	}
+	role, origin := roleOf(c, "model")
 	parts := c.Get("parts")
 	if parts.IsObject() {
 		q.add(role, origin, d.part(parts))
@@ -155,35 +149,11 @@ type geminiPart struct {
 
 func (s *geminiStream) event(doc gjson.Result) {
 	a := &s.sofar
-	if model := doc.Get("modelVersion").String(); model != "" {
-		a.model = model
-	}
-	if id := doc.Get("responseId").String(); id != "" {
-		a.id = id
-	}
-	if f := failureOf(doc); f != nil {
-		a.failure = f
-	}
+	a.tell(doc, "responseId", "modelVersion")
 	if reason := doc.Get("promptFeedback.blockReason").String(); reason != "" {
 		a.stop, a.declined, a.whole = reason, true, true
 	}
-	if list := doc.Get("candidates"); list.IsArray() {
-		place := int64(0)
-		list.ForEach(func(_, c gjson.Result) bool {
-			s.candidate(indexOf(c, place), c)
-			place++
-			return true
-		})
-	}
-}
-
-// indexOf is the index of one of several answers: its place, where it does not
-// say, or what says it was cut.
-func indexOf(v gjson.Result, place int64) int64 {
-	if index := v.Get("index"); index.Exists() {
-		return index.Int()
-	}
-	return place
+	eachChoice(doc.Get("candidates"), s.candidate)
 }
 
 func (s *geminiStream) candidate(index int64, v gjson.Result) {

@@ -16,6 +16,18 @@ type turn struct {
 	parts  []Part
 }
 
+// roleOf reads the role of a message in a dialect that has a word for the agent;
+// origin is what is neither that nor the user.
+func roleOf(m gjson.Result, agent string) (role Role, origin string) {
+	switch origin = m.Get("role").String(); origin {
+	case agent:
+		return RoleAgent, ""
+	case "user":
+		return RoleUser, ""
+	}
+	return RoleUser, origin
+}
+
 func textPart(kind PartKind, text string) Part {
 	p := Part{Text: &text}
 	p.Metadata.Info.Kind = kind

@@ -15,15 +15,11 @@ type Text struct {
 func Texts(x Exchange) (texts []Text) {
 	var parts []Part
 	if !x.conversation() {
-		for _, body := range [][]byte{x.Request, x.Response} {
-			if len(body) > 0 {
-				parts = append(parts, bodyPart(PartRequest, body, false))
-			}
+		if len(x.Request) > 0 {
+			parts = append(parts, bodyPart(PartRequest, x.Request, false))
 		}
-		if len(x.Request) == 0 && len(parts) > 0 {
-			parts[0].Metadata.Info.Kind = PartResponse
-		} else if len(parts) > 1 {
-			parts[1].Metadata.Info.Kind = PartResponse
+		if len(x.Response) > 0 {
+			parts = append(parts, bodyPart(PartResponse, x.Response, false))
 		}
 		return appendTexts(nil, parts)
 	}

@@ -360,14 +360,20 @@ func TestTimesAreUTC(t *testing.T) {
 	}
 }
 
+// responded is an exchange of the Responses dialect whose answer is a text, with
+// items before it that end in a comma. An N in it is its row.
+func responded(seq int64, request, before string) Exchange {
+	x := recorded(seq, Responses, targets[Responses])
+	x.Request = []byte(request)
+	x.Response = []byte(strings.ReplaceAll(`{"id":"resp_N","status":"completed","output":[`+before+`{"id":"msg_N","type":"message","role":"assistant","content":[{"type":"output_text","text":"aN"}]}]}`, "N", string(rune('0'+seq))))
+	return x
+}
+
 // TestConversationsTheProviderKeeps: a request that names what came before, by
 // answer, by item or by conversation, goes on there.
 func TestConversationsTheProviderKeeps(t *testing.T) {
 	answer := func(seq int64, request string) Exchange {
-		x := recorded(seq, Responses, targets[Responses])
-		x.Request = []byte(request)
-		x.Response = []byte(strings.ReplaceAll(`{"id":"resp_N","status":"completed","output":[{"id":"rs_N","type":"reasoning","summary":[]},{"id":"msg_N","type":"message","role":"assistant","content":[{"type":"output_text","text":"aN"}]}]}`, "N", string(rune('0'+seq))))
-		return x
+		return responded(seq, request, `{"id":"rs_N","type":"reasoning","summary":[]},`)
 	}
 	for name, next := range map[string]string{
 		"by answer":       `{"input":"u2","previous_response_id":"resp_1"}`,
@@ -414,17 +420,11 @@ func TestAnAnswerIsRepeatedBeforeItsRow(t *testing.T) {
 			t.Errorf("%s: %s", name, cmp.Diff(want, got))
 		}
 	}
-	kept := func(seq int64, request string) Exchange {
-		x := recorded(seq, Responses, targets[Responses])
-		x.Request = []byte(request)
-		x.Response = []byte(strings.ReplaceAll(`{"id":"resp_N","status":"completed","output":[{"id":"msg_N","type":"message","role":"assistant","content":[{"type":"output_text","text":"aN"}]}]}`, "N", string(rune('0'+seq))))
-		return x
-	}
 	for name, next := range map[string]string{
 		"by answer":       `{"input":"u2","previous_response_id":"resp_1"}`,
 		"by conversation": `{"input":"u2","conversation":{"id":"conv_1"}}`,
 	} {
-		first, second := kept(1, `{"input":"u1","conversation":"conv_1"}`), kept(3, next)
+		first, second := responded(1, `{"input":"u1","conversation":"conv_1"}`, ""), responded(3, next, "")
 		want := outline(Build([]Exchange{first, second, told(6, "a3", "user: u9")}))
 		if got := outline(Build(late(first, second))); got != want {
 			t.Errorf("%s: %s", name, cmp.Diff(want, got))
