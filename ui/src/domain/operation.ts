@@ -49,3 +49,8 @@ export function operationWord(name: string): OperationWord | null {
   const ending = name.slice(name.indexOf('.') + 1)
   return Object.hasOwn(endings, ending) ? endings[ending as keyof typeof endings] : null
 }
+
+/** What a rule names, in one line: an operation by its name, or a method and a path. */
+export function ruleText(rule: { operation: string; method: string; path: string }): string {
+  return rule.operation || `${rule.method} ${rule.path}`
+}

@@ -1,3 +1,5 @@
+import { ruleText } from './operation'
+
 // What agents may do at a provider: what its kind ships with, what a person
 // added, and what follows from both. The gateway decides; this shows what it
 // would say, and what a change of the rules changes.
@@ -64,11 +66,6 @@ export function withEffect(policy: Policy, operation: Operation, effect: Effect)
 
 export function nextId(policy: Pick<Policy, 'writes' | 'stops'>): number {
   return Math.max(0, ...policy.writes.map((r) => r.id), ...policy.stops.map((r) => r.id)) + 1
-}
-
-/** What a rule names, in one line. */
-export function ruleText({ operation, method, path }: Omit<Rule, 'id'>): string {
-  return operation || `${method} ${path}`
 }
 
 /** Rules that name no operation of the kind: they are listed on their own. */

@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next'
 import { Claimed, Measured } from '@/components/Mark'
 import { Safe } from '@/components/Safe'
 import type { Ask } from '@/domain/ask'
-import { ruleText } from '@/domain/policy'
+import { ruleText } from '@/domain/operation'
 import { bytes } from '@/domain/time'
 
 /** What the gateway saw of the request, and apart from it what the agent wrote. */

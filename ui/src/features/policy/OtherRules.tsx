@@ -1,13 +1,6 @@
 import { useTranslation } from 'react-i18next'
-import {
-  isOther,
-  nextId,
-  type Rule,
-  ruleText,
-  type Shipped,
-  type StopRule,
-  stops,
-} from '@/domain/policy'
+import { ruleText } from '@/domain/operation'
+import { isOther, nextId, type Rule, type Shipped, type StopRule, stops } from '@/domain/policy'
 import type { Draft, Wrong } from './draft'
 import { EffectRadio } from './EffectRadio'
 import { Rules } from './Rules'
