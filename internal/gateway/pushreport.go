@@ -3,7 +3,7 @@ package gateway
 import (
 	"fmt"
 	"net/http"
-	"strconv"
+	"slices"
 	"strings"
 
 	"moeca/internal/gateway/gate"
@@ -30,23 +30,23 @@ func (x *exchange) pushReport(d gate.Decision) ([]byte, bool) {
 	return reportOf(x.req.Body, sentence(d))
 }
 
-func reportOf(push []byte, reason string) ([]byte, bool) {
-	updates, err := policy.Push(push)
-	if err != nil || len(updates) == 0 {
+func reportOf(body []byte, reason string) ([]byte, bool) {
+	push, err := policy.Push(body)
+	if err != nil || len(push.Updates) == 0 {
 		return nil, false
 	}
-	asked := capabilities(push)
-	if !asked["report-status"] && !asked["report-status-v2"] {
+	asked := func(name string) bool { return slices.Contains(push.Capabilities, name) }
+	if !asked("report-status") && !asked("report-status-v2") {
 		return nil, false
 	}
 	reason = strings.Map(oneLine, reason)
 	reason = reason[:min(len(reason), maxReported)]
 	packets := []string{packet("unpack ok\n")} // read, and nothing of it applied
-	for _, u := range updates {
+	for _, u := range push.Updates {
 		packets = append(packets, packet("ng "+u.Ref+" "+reason+"\n"))
 	}
 	packets = append(packets, "0000")
-	if !asked["side-band-64k"] {
+	if !asked("side-band-64k") {
 		return []byte(strings.Join(packets, "")), true
 	}
 	var report strings.Builder
@@ -55,26 +55,6 @@ func reportOf(push []byte, reason string) ([]byte, bool) {
 	}
 	report.WriteString("0000")
 	return []byte(report.String()), true
-}
-
-// capabilities are those of a push that was read: they stand behind a zero in
-// its first command.
-func capabilities(push []byte) map[string]bool {
-	all := map[string]bool{}
-	for len(push) >= 4 {
-		n, err := strconv.ParseUint(string(push[:4]), 16, 16)
-		if err != nil || n < 4 || int(n) > len(push) {
-			break
-		}
-		if _, names, ok := strings.Cut(string(push[4:n]), "\x00"); ok {
-			for _, name := range strings.Fields(names) {
-				all[name] = true
-			}
-			break
-		}
-		push = push[n:]
-	}
-	return all
 }
 
 func oneLine(r rune) rune {

@@ -51,22 +51,22 @@ func parsePush(in Input, repo string) ([]Operation, error) {
 	if len(in.Header.Values("Content-Encoding")) > 0 {
 		return nil, unclear("a push under a content encoding cannot be read")
 	}
-	updates, pack, err := push(in.Body)
+	push, err := Push(in.Body)
 	if err != nil {
 		return nil, err
 	}
 	op := Operation{Name: "git.push", Shipped: true, Repo: repo}
-	if len(updates) == 0 { // the probe before a large push
+	if len(push.Updates) == 0 { // the probe before a large push
 		op.Name, op.Read = "git.push-probe", true
 	}
-	for _, u := range updates {
+	for _, u := range push.Updates {
 		if u.Deletes() {
 			op.Never = NeverForce
 		}
 		op.Refs = append(op.Refs, u.Ref)
 	}
 	if op.Never == "" {
-		op.Forced = forced(pack, updates)
+		op.Forced = forced(push.pack, push.Updates)
 	}
 	return []Operation{op}, nil
 }

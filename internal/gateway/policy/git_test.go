@@ -73,7 +73,8 @@ func TestPush(t *testing.T) {
 		"a shallow line and no command":  {pkt("shallow "+oidB) + "PACK", nil},
 		"a flush in the middle of a ref": {"00" + pkt(create+caps), nil},
 	} {
-		got, err := Push([]byte(c.body))
+		push, err := Push([]byte(c.body))
+		got := push.Updates
 		switch {
 		case c.want == nil && !errors.Is(err, ErrUnclear):
 			t.Errorf("%s: %v, %v", name, got, err)
@@ -153,10 +154,11 @@ func FuzzPush(f *testing.F) {
 	f.Add([]byte("0000"))
 	f.Add([]byte("0005\x00"))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		updates, err := Push(body)
+		push, err := Push(body)
 		if err != nil {
 			return
 		}
+		updates := push.Updates
 		for _, u := range updates {
 			if !isOID(u.Old) || !isOID(u.New) || u.Ref == "" || strings.ContainsRune(u.Ref, 0) {
 				t.Fatalf("%q: %+v", body, u)
@@ -175,8 +177,8 @@ func FuzzPush(f *testing.F) {
 			lines = append(lines, line)
 		}
 		again, err := Push([]byte(pkt(lines...)))
-		if err != nil || len(again) != len(updates) || len(updates) > 0 && !reflect.DeepEqual(again, updates) {
-			t.Fatalf("%q: %+v became %+v, %v", body, updates, again, err)
+		if err != nil || len(again.Updates) != len(updates) || len(updates) > 0 && !reflect.DeepEqual(again.Updates, updates) {
+			t.Fatalf("%q: %+v became %+v, %v", body, updates, again.Updates, err)
 		}
 	})
 }

@@ -21,55 +21,58 @@ func (u Update) creates() bool { return strings.Trim(u.Old, "0") == "" }
 // maxUpdates bounds the commands of one push.
 const maxUpdates = 64
 
+// Pushed is a receive-pack request as it was read.
+type Pushed struct {
+	Updates      []Update
+	Capabilities []string // as the client wrote them
+	pack         []byte   // a part of the body
+}
+
 // Push reads the command list of a receive-pack request: pkt-lines up to the
 // first flush, then nothing or a pack. It is stricter than git: lengths in
 // lower case, object ids in lower case and of one size, known capabilities
 // only, no push options, no certificate, no ref twice. The probe that git
 // sends before a large push is one flush and has no commands.
-func Push(body []byte) ([]Update, error) {
-	updates, _, err := push(body)
-	return updates, err
-}
-
-// push also returns the pack, which is a part of the body.
-func push(body []byte) (updates []Update, pack []byte, err error) {
+func Push(body []byte) (Pushed, error) {
+	var p Pushed
 	size := 0
 	for {
 		line, rest, err := packet(body)
 		if err != nil {
-			return nil, nil, err
+			return Pushed{}, err
 		}
 		body = rest
 		if line == nil {
 			break
 		}
-		if oid, ok := strings.CutPrefix(string(line), "shallow "); ok && len(updates) == 0 {
+		if oid, ok := strings.CutPrefix(string(line), "shallow "); ok && len(p.Updates) == 0 {
 			if !isOID(oid) {
-				return nil, nil, unclear("a shallow line without an object id")
+				return Pushed{}, unclear("a shallow line without an object id")
 			}
 			continue
 		}
-		u, err := command(line, len(updates) == 0)
+		u, capabilities, err := command(line, len(p.Updates) == 0)
 		if err != nil {
-			return nil, nil, err
+			return Pushed{}, err
 		}
-		if size == 0 {
-			size = len(u.Old)
+		if len(p.Updates) == 0 {
+			size, p.Capabilities = len(u.Old), capabilities
 		}
-		if len(u.Old) != size || len(u.New) != size || len(updates) == maxUpdates {
-			return nil, nil, unclear("object ids of two sizes, or more than %d commands", maxUpdates)
+		if len(u.Old) != size || len(u.New) != size || len(p.Updates) == maxUpdates {
+			return Pushed{}, unclear("object ids of two sizes, or more than %d commands", maxUpdates)
 		}
-		for _, before := range updates {
+		for _, before := range p.Updates {
 			if strings.EqualFold(before.Ref, u.Ref) {
-				return nil, nil, unclear("a ref stands twice in one push")
+				return Pushed{}, unclear("a ref stands twice in one push")
 			}
 		}
-		updates = append(updates, u)
+		p.Updates = append(p.Updates, u)
 	}
-	if len(body) > 0 && (len(updates) == 0 || !bytes.HasPrefix(body, []byte("PACK"))) {
-		return nil, nil, unclear("what follows the commands is no pack")
+	if len(body) > 0 && (len(p.Updates) == 0 || !bytes.HasPrefix(body, []byte("PACK"))) {
+		return Pushed{}, unclear("what follows the commands is no pack")
 	}
-	return updates, body, nil
+	p.pack = body
+	return p, nil
 }
 
 // packet cuts one pkt-line. A nil line is a flush.
@@ -88,21 +91,22 @@ func packet(body []byte) (line, rest []byte, err error) {
 }
 
 // command reads "old new ref"; the first one carries the capabilities.
-func command(line []byte, first bool) (Update, error) {
-	text, capabilities, has := strings.Cut(string(line), "\x00")
-	if has && !first || strings.Contains(capabilities, "\x00") {
-		return Update{}, unclear("capabilities stand where none may")
+func command(line []byte, first bool) (u Update, capabilities []string, err error) {
+	text, list, has := strings.Cut(string(line), "\x00")
+	if has && !first || strings.Contains(list, "\x00") {
+		return u, nil, unclear("capabilities stand where none may")
 	}
-	for _, c := range strings.Fields(capabilities) {
+	capabilities = strings.Fields(list)
+	for _, c := range capabilities {
 		if !knownCapability(c) {
-			return Update{}, unclear("the push uses %.40q, which is refused", c)
+			return u, nil, unclear("the push uses %.40q, which is refused", c)
 		}
 	}
 	parts := strings.SplitN(text, " ", 3)
 	if len(parts) != 3 || !isOID(parts[0]) || !isOID(parts[1]) || parts[2] == "" || strings.ContainsAny(parts[2], "\n\r") {
-		return Update{}, unclear("a line of the push is no command")
+		return u, nil, unclear("a line of the push is no command")
 	}
-	return Update{Old: parts[0], New: parts[1], Ref: parts[2]}, nil
+	return Update{Old: parts[0], New: parts[1], Ref: parts[2]}, capabilities, nil
 }
 
 func knownCapability(c string) bool {
