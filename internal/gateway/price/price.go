@@ -31,7 +31,6 @@ package price
 import (
 	"math"
 	"math/bits"
-	"slices"
 
 	"moeca/internal/gateway/usage"
 )
@@ -156,13 +155,4 @@ func (s sum) perMillion() int64 {
 	}
 	quo, _ := bits.Div64(hi, lo, perMillion)
 	return int64(min(quo, math.MaxInt64))
-}
-
-func sortSteps(steps []row) {
-	slices.SortFunc(steps, func(a, b row) int {
-		if a.upTo < b.upTo {
-			return -1
-		}
-		return 1
-	})
 }

@@ -110,7 +110,7 @@ func TestWhichRowCounts(t *testing.T) {
 			continue
 		}
 		if ok {
-			want, _ := Parse(c.input)
+			want, _ := parseUSD(c.input)
 			if got, known := q.Cost(usage.Count{Usage: audit.Usage{Input: 1000}}); got != want/1000 || !known {
 				t.Errorf("%s: %d, want %d", name, got, want/1000)
 			}
@@ -246,7 +246,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		n, err := Parse(s)
+		n, err := parseUSD(s)
 		if err == nil && (n < 0 || n > maxPrice*1_000_000_000) {
 			t.Fatalf("%q is %d", s, n)
 		}

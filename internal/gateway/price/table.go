@@ -129,7 +129,7 @@ func (t *Table) Quote(upstream, kind, model string) (Quote, bool) {
 			q.steps = append(q.steps, e.row)
 		}
 	}
-	sortSteps(q.steps)
+	slices.SortFunc(q.steps, func(a, b row) int { return cmp.Compare(a.upTo, b.upTo) })
 	return q, true
 }
 
@@ -166,20 +166,6 @@ type Change struct {
 	rows  map[gatewayapi.PriceKey]entry
 }
 
-func keyWords(k gatewayapi.PriceKey) string {
-	words := fmt.Sprintf("model %q", k.Model)
-	switch {
-	case k.Upstream != "":
-		words += " of provider " + k.Upstream
-	case k.Kind != "":
-		words += " of kind " + k.Kind
-	}
-	if k.UpTo != 0 {
-		words += fmt.Sprintf(" up to %d tokens of input", k.UpTo)
-	}
-	return words
-}
-
 // Plan checks a patch against the table.
 func (t *Table) Plan(p gatewayapi.PricePatch) (*Change, error) {
 	t.mu.RLock()
@@ -202,6 +188,20 @@ func (t *Table) Plan(p gatewayapi.PricePatch) (*Change, error) {
 		return nil, fmt.Errorf("%w: more than %d rows", ErrInvalid, maxRows)
 	}
 	return &Change{t, rows}, nil
+}
+
+func keyWords(k gatewayapi.PriceKey) string {
+	words := fmt.Sprintf("model %q", k.Model)
+	switch {
+	case k.Upstream != "":
+		words += " of provider " + k.Upstream
+	case k.Kind != "":
+		words += " of kind " + k.Kind
+	}
+	if k.UpTo != 0 {
+		words += fmt.Sprintf(" up to %d tokens of input", k.UpTo)
+	}
+	return words
 }
 
 // Apply makes the change.
@@ -252,7 +252,7 @@ func parse(w gatewayapi.Price) (r row, err error) {
 		if s == "" && otherwise >= 0 {
 			return otherwise
 		}
-		n, err := Parse(s)
+		n, err := parseUSD(s)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", name, err))
 		}
@@ -269,8 +269,8 @@ func parse(w gatewayapi.Price) (r row, err error) {
 	return r, errors.Join(errs...)
 }
 
-// Parse reads a price in USD as 1e-9 USD.
-func Parse(usd string) (nano int64, err error) {
+// parseUSD reads a price in USD as 1e-9 USD.
+func parseUSD(usd string) (nano int64, err error) {
 	nano, err = gatewayapi.ParseUSD(usd)
 	if err == nil && nano > maxPrice*1_000_000_000 {
 		err = fmt.Errorf("%s is more than %d USD", usd, maxPrice)
