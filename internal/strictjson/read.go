@@ -145,7 +145,7 @@ func (r *reader) after() (more bool, err error) {
 			return false, nil
 		}
 		l := &r.open[len(r.open)-1]
-		first := l.node == len(r.nodes)-1 && r.nodes[l.node].end == 0
+		first := l.node == len(r.nodes)-1
 		switch c := r.peek(); {
 		case l.array && c == ']', !l.array && c == '}':
 			r.at++
