@@ -33,6 +33,7 @@ type sessions struct {
 
 	mu   sync.Mutex
 	live map[string]*liveSession // by first id
+	drew tally
 }
 
 // liveSession is one that was minted and not revoked.
@@ -139,6 +140,7 @@ func (s *sessions) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.live)
+	s.drew = tally{}
 }
 
 var errSpent = errors.New("its budget is spent or its time is over")
@@ -148,8 +150,7 @@ func (s *sessions) renew(ctx context.Context, l *liveSession, last int64) error 
 	if err != nil {
 		return err
 	}
-	l.spent.Tokens += used.Tokens
-	l.spent.Cost += used.Cost
+	l.spent = plus(l.spent, used)
 	r := l.request
 	ttl := l.expires.Sub(s.now())
 	if r.TTL = int64(ttl / time.Second); r.TTL <= 0 {
@@ -184,10 +185,6 @@ func left(bound, spent int64) (rest int64, enough bool) {
 // ended, the whole reservation of every other (I6).
 func (s *sessions) spentBy(id string, from, to int64) (spent audit.Spend, err error) {
 	var calls audit.Spending
-	add := func(one audit.Spend) {
-		spent.Tokens += one.Tokens
-		spent.Cost += one.Cost
-	}
 	for seq := from + 1; seq <= to; seq++ {
 		rec, _, err := s.log.At(seq)
 		if err != nil {
@@ -197,11 +194,11 @@ func (s *sessions) spentBy(id string, from, to int64) (spent audit.Spend, err er
 			continue
 		}
 		if _, one, ended := calls.Add(rec); ended {
-			add(one)
+			spent = plus(spent, one)
 		}
 	}
 	for _, one := range calls.Open() {
-		add(one)
+		spent = plus(spent, one)
 	}
 	return spent, nil
 }
