@@ -163,6 +163,21 @@ func (n *needs) list(v strictjson.Document, what string, visit func(strictjson.D
 	})
 }
 
+// entries visits what a list holds. Another value is taken for a list of one, as
+// some readers take it.
+func entries(v strictjson.Document, visit func(strictjson.Document)) {
+	switch {
+	case v.IsNull():
+	case !v.IsArray():
+		visit(v)
+	default:
+		v.Each(func(_ string, one strictjson.Document) bool {
+			visit(one)
+			return true
+		})
+	}
+}
+
 // member visits one member of an object, in whatever case it is spelled.
 func (n *needs) member(v strictjson.Document, name string, visit func(strictjson.Document)) {
 	if value := v.Folded(name); value.Exists() {

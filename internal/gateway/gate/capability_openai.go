@@ -144,10 +144,9 @@ func (n *needs) openAIResponses(doc strictjson.Document) {
 	n.member(doc, "instructions", n.openAIContent)
 	n.member(doc, "prompt", func(v strictjson.Document) { n.member(v, "variables", n.openAIVariables) })
 	n.member(doc, "include", func(v strictjson.Document) {
-		v.Each(func(_ string, one strictjson.Document) bool {
+		entries(v, func(one strictjson.Document) {
 			name, _ := one.Text()
 			n.typed(openAIIncludes, name, "include")
-			return true
 		})
 	})
 	if store, err := doc.Field("store"); !n.open && (err != nil || !store.Exists() || store.IsNull()) {
@@ -170,21 +169,7 @@ func dateTail(s string) bool {
 	return len(s) == 11 && s[0] == '_' && s[5] == '_' && s[8] == '_' && strings.Trim(s, "0123456789_") == ""
 }
 
-// modalities is a list; a single text is taken for a list of one, as Google's
-// reader does.
-func (n *needs) modalities(v strictjson.Document) {
-	if v.IsNull() {
-		return
-	}
-	if !v.IsArray() {
-		n.modality(v)
-		return
-	}
-	v.Each(func(_ string, one strictjson.Document) bool {
-		n.modality(one)
-		return true
-	})
-}
+func (n *needs) modalities(v strictjson.Document) { entries(v, n.modality) }
 
 func (n *needs) modality(v strictjson.Document) {
 	switch kind, _ := v.Text(); strings.ToLower(kind) {

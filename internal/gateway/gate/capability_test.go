@@ -142,6 +142,8 @@ func TestCapabilityOpenAIResponses(t *testing.T) {
 		"a tool server":                {tool(`{"type":"mcp","server_url":"https://x"}`), session.GrantMCP},
 		"a tool of tomorrow":           {tool(`{"type":"teleport"}`), "!" + ReasonUnknownFeature},
 		"sources of a search":          {with(`,"include":["web_search_call.action.sources"]`), session.GrantWebSearch},
+		"an inclusion without a list":  {with(`,"include":"web_search_call.action.sources"`), session.GrantWebSearch},
+		"no inclusion":                 {with(`,"include":null`), ""},
 		"an unknown inclusion":         {with(`,"include":["secrets"]`), "!" + ReasonUnknownFeature},
 		"an image by URL":              {item(`{"role":"user","content":[{"type":"input_image","image_url":"https://x"}]}`), session.GrantURL},
 		"a file by URL":                {item(`{"role":"user","content":[{"type":"input_file","file_url":"https://x"}]}`), session.GrantURL},
