@@ -2,8 +2,6 @@ package gateway
 
 import (
 	"errors"
-	"io"
-	"log"
 	"net"
 	"net/http"
 	"strconv"
@@ -34,7 +32,7 @@ func (g *Gateway) newServer(head int) *http.Server {
 		MaxHeaderBytes:               head,
 		DisableGeneralOptionsHandler: true,
 		Protocols:                    &p,
-		ErrorLog:                     log.New(io.Discard, "", 0),
+		ErrorLog:                     silent,
 		ConnContext:                  withConn,
 		ConnState:                    g.connState,
 	}

@@ -107,8 +107,8 @@ type Gateway struct {
 
 	mu        sync.Mutex
 	lives     map[string]*live
-	paths     map[string]bool       // sockets that are ours
-	retention *gatewayapi.Retention // nil: the default
+	paths     map[string]bool // sockets that are ours
+	retention gatewayapi.Retention
 	closed    bool
 }
 
@@ -126,7 +126,10 @@ func New(o Options) *Gateway {
 	if o.Policies == nil {
 		o.Policies = policy.NewSet()
 	}
-	g := &Gateway{o: o, limits: o.Limits.WithDefaults(), ledger: budget.NewLedger(), lives: map[string]*live{}, paths: map[string]bool{}}
+	g := &Gateway{
+		o: o, limits: o.Limits.WithDefaults(), ledger: budget.NewLedger(), lives: map[string]*live{}, paths: map[string]bool{},
+		retention: gatewayapi.Retention{Days: gatewayapi.DefaultRetentionDays},
+	}
 	t := newTransport(o.Guard, func() { o.Log.Hurry() })
 	g.transport, g.idle = t, t.CloseIdleConnections
 	g.rate = &gate.Rate{

@@ -80,6 +80,7 @@ func whoOf(intent audit.Record) budget.Who {
 func (g *Gateway) narrow(r audit.Record) {
 	var mint struct{ Scope session.Scope }
 	var put gatewayapi.BudgetPut
+	var kept gatewayapi.Retention
 	switch action, _ := r.Attr("action"); {
 	case r.Kind != audit.KindAdmin || r.Source != audit.SourceGateway:
 	case action == ActionMint && json.Unmarshal(r.Detail, &mint) == nil:
@@ -89,9 +90,9 @@ func (g *Gateway) narrow(r audit.Record) {
 		if s := mint.Scope; s.TaskBudget != nil && s.Task != "" {
 			g.ledger.Narrow(budget.Task, s.Task, limitOf(*s.TaskBudget))
 		}
-	case action == ActionRetention:
-		if kept := g.Retention(); g.restoreRetention(r.Detail) == nil && keepsLonger(kept, g.Retention()) {
-			g.retain(kept)
+	case action == ActionRetention && json.Unmarshal(r.Detail, &kept) == nil:
+		if apply, err := g.PlanRetention(kept); err == nil && keepsLonger(kept, g.Retention()) {
+			apply()
 		}
 	case action == ActionBudget && json.Unmarshal(r.Detail, &put) == nil:
 		if _, err := g.PlanBudget(put); err == nil {

@@ -16,10 +16,7 @@ const ActionRetention = "retention.set"
 func (g *Gateway) Retention() gatewayapi.Retention {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.retention == nil {
-		return gatewayapi.Retention{Days: gatewayapi.DefaultRetentionDays}
-	}
-	return *g.retention
+	return g.retention
 }
 
 // PlanRetention checks a setting and returns what sets it.
@@ -33,7 +30,7 @@ func (g *Gateway) PlanRetention(r gatewayapi.Retention) (apply func(), err error
 func (g *Gateway) retain(r gatewayapi.Retention) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.retention = &r
+	g.retention = r
 }
 
 // keepsLonger says whether a keeps contents longer than b.
