@@ -41,7 +41,7 @@ func (st *Store) Diff(ctx context.Context, from, to string, o DiffOptions) (diff
 	if err := st.sizes(ctx, &set); err != nil {
 		return diff.Set{}, err
 	}
-	return set, st.warn(ctx, &set)
+	return set, st.warn(ctx, &set, b)
 }
 
 // Stat counts files and lines without content.

@@ -24,12 +24,13 @@ const (
 )
 
 // warn adds the warnings that need more than the diff itself: the other paths
-// of the result, its attributes, and the content of links and pointers.
-func (st *Store) warn(ctx context.Context, set *diff.Set) error {
+// of the result, whose tree is to, its attributes, and the content of links and
+// pointers.
+func (st *Store) warn(ctx context.Context, set *diff.Set, to string) error {
 	if len(set.Files) == 0 {
 		return nil
 	}
-	all, err := st.leaves(ctx, set.To, false, false)
+	all, err := st.leaves(ctx, to, false, false)
 	if err != nil {
 		return err
 	}
