@@ -1,6 +1,7 @@
 import { FileWarning } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import { useRestartLog, useStatus } from '@/api/status'
+import { errorText } from '@/components/errorText'
 import { Safe } from '@/components/Safe'
 import { Sure } from '@/components/Sure'
 import { useToasts } from '@/store/toasts'
@@ -32,7 +33,7 @@ export function BrokenLog() {
         </p>
         {restart.error === null ? null : (
           <p className="text-sm text-red">
-            <Safe text={restart.error.message} />
+            <Safe text={errorText(t, restart.error)} />
           </p>
         )}
       </div>

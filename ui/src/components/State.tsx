@@ -3,6 +3,7 @@ import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { Button } from './Button'
 import { cn } from './cn'
+import { errorText, nextStep } from './errorText'
 
 /** A grey shape where content will be. */
 export function Skeleton({ className }: { className?: string }) {
@@ -48,7 +49,7 @@ export function Empty({
 /** An error on the object it belongs to: cause, next step, try again. */
 export function ErrorNote({ error, onRetry }: { error: Error; onRetry?: () => void }) {
   const { t } = useTranslation()
-  const next = 'next' in error && typeof error.next === 'string' ? error.next : ''
+  const next = nextStep(error)
   return (
     <div
       role="alert"
@@ -56,9 +57,7 @@ export function ErrorNote({ error, onRetry }: { error: Error; onRetry?: () => vo
     >
       <TriangleAlert aria-hidden className="mt-0.5 size-4 shrink-0 text-red" />
       <div className="flex min-w-0 flex-1 flex-col gap-1">
-        <p className="font-medium break-words">
-          {error.message || t(error.name === 'Unreachable' ? 'error.network' : 'error.title')}
-        </p>
+        <p className="font-medium break-words">{errorText(t, error)}</p>
         {next === '' ? null : <p className="break-words text-t2">{next}</p>}
       </div>
       {onRetry === undefined ? null : (

@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next'
 import { type ExportForm, exportAudit } from '@/api/auditExport'
 import { Button } from '@/components/Button'
 import { Menu, MenuItem, MenuLabel } from '@/components/Menu'
+import { useFailure } from '@/components/useFailure'
 import type { AuditFilter } from '@/domain/auditFilter'
 import { useToasts } from '@/store/toasts'
 
@@ -18,10 +19,11 @@ const forms = [
 export function ExportMenu({ filter }: { filter: AuditFilter }) {
   const { t } = useTranslation()
   const show = useToasts((state) => state.show)
+  const failed = useFailure()
   const work = useMutation({
     mutationFn: (form: ExportForm) => exportAudit(filter, form),
     onSuccess: () => show(t('trace.exported')),
-    onError: (error) => show(error.message || t('error.network'), 'red'),
+    onError: failed,
   })
   return (
     <Menu

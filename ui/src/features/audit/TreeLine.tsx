@@ -2,6 +2,7 @@ import { ChevronDown, ChevronRight } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { cn } from '@/components/cn'
+import { errorText } from '@/components/errorText'
 import { Safe } from '@/components/Safe'
 import type { Span } from '@/domain/auditCall'
 import { messageTitle, partTitle, speaker } from '@/domain/auditMessage'
@@ -106,7 +107,7 @@ function Words({ row }: { row: TreeRow }) {
     case 'error':
       return (
         <span className="truncate pl-1 text-red">
-          {row.error.message || t('error.network')} {t('common.retry')}
+          {errorText(t, row.error)} {t('common.retry')}
         </span>
       )
     case 'note':

@@ -4,16 +4,16 @@ import { useStatus } from '@/api/status'
 import { useLastVerify, useReached, useVerify } from '@/api/verify'
 import { Button } from '@/components/Button'
 import { cn } from '@/components/cn'
+import { useFailure } from '@/components/useFailure'
 import type { VerifyReport } from '@/domain/audit'
 import { shortId } from '@/domain/model'
 import { count } from '@/domain/time'
-import { useToasts } from '@/store/toasts'
 
 export function VerifyButton() {
   const { t, i18n } = useTranslation()
   const verify = useVerify()
   const report = useLastVerify().data
-  const show = useToasts((state) => state.show)
+  const failed = useFailure()
   const records = useStatus().data?.records ?? 0
   const reached = useReached()
   return (
@@ -36,7 +36,7 @@ export function VerifyButton() {
       )}
       <Button
         disabled={verify.isPending}
-        onClick={() => verify.mutate(undefined, { onError: (error) => show(error.message, 'red') })}
+        onClick={() => verify.mutate(undefined, { onError: failed })}
       >
         <ShieldCheck aria-hidden />
         {t('audit.verify')}

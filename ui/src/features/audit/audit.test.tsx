@@ -3,6 +3,7 @@ import userEvent from '@testing-library/user-event'
 import { describe, expect, it, vi } from 'vitest'
 import { exportAudit } from '@/api/auditExport'
 import { useIndexState } from '@/api/auditTrace'
+import { Toasts } from '@/components/Toasts'
 import { noFilter, parseFilter } from '@/domain/auditFilter'
 import { makeCall } from '../../../test/makeAudit'
 import { answer, problem, show, showRouted } from '../../../test/render'
@@ -10,6 +11,7 @@ import { CallLane, GapLane } from './CallLane'
 import { CompareTab } from './CompareTab'
 import { FilterBar, FilterChips } from './FilterBar'
 import { IndexNote } from './IndexNote'
+import { VerifyButton } from './VerifyButton'
 import { WitnessedHead } from './Witnessed'
 
 describe('the filter bar', () => {
@@ -184,6 +186,30 @@ describe('an export', () => {
     const work = exportAudit(noFilter, { format: 'jsonl', rows: true, content: false })
     await expect(work).rejects.toThrow('the disk is full')
     expect(made).not.toHaveBeenCalled()
+  })
+})
+
+describe('a verification', () => {
+  const press = async () => {
+    const element = (
+      <>
+        <VerifyButton />
+        <Toasts />
+      </>
+    )
+    await show(element)
+    await userEvent.click(screen.getByRole('button', { name: 'Verify the log' }))
+  }
+  it('that nobody answers says so', async () => {
+    globalThis.fetch = () => Promise.reject(new TypeError('refused'))
+    await press()
+    await screen.findByText('The host did not answer. Nothing was changed.')
+  })
+  it('that is refused says what to do next', async () => {
+    answer({ 'POST /api/audit/verify': problem(503, 'gateway', 'no gateway', 'start it again') })
+    await press()
+    await screen.findByText('no gateway')
+    expect(screen.getByText('start it again')).toBeTruthy()
   })
 })
 

@@ -9,8 +9,8 @@ import {
   XCircle,
 } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
-import { Problem } from '@/api/problem'
 import { useTaskAction } from '@/api/tasks'
+import { useFailure } from '@/components/useFailure'
 import { type ActionId, actionIds, allowed } from '@/domain/actions'
 import type { Task } from '@/domain/model'
 import { useToasts } from '@/store/toasts'
@@ -51,6 +51,7 @@ export function usePerform(): (task: Task, action: ActionId) => void {
   const navigate = useNavigate()
   const { mutateAsync } = useTaskAction()
   const show = useToasts((state) => state.show)
+  const failed = useFailure()
   return (task, action) => {
     if (action === 'review') {
       void navigate({
@@ -62,18 +63,10 @@ export function usePerform(): (task: Task, action: ActionId) => void {
     }
     // The promise is followed, not the component's own callbacks: a card may be
     // gone from its column before the answer comes.
-    mutateAsync({ task, action }).then(
-      () => {
-        show(t(done[action], { title: task.title }))
-        if (action === 'delete') void navigate({ to: '/' })
-      },
-      (error: Error) =>
-        show(
-          error.message || t('error.network'),
-          'red',
-          error instanceof Problem ? error.next : '',
-        ),
-    )
+    mutateAsync({ task, action }).then(() => {
+      show(t(done[action], { title: task.title }))
+      if (action === 'delete') void navigate({ to: '/' })
+    }, failed)
   }
 }
 
