@@ -10,9 +10,9 @@ import (
 )
 
 // cutShort ends a stream whose reservation is used up: it becomes the denial of
-// the outcome, and the bytes that tell the caller in the words of its dialect.
-// last is the byte before them.
-// The upstream is let go when the body is closed, right after.
+// the outcome, and the bytes that tell the caller in the words of its dialect;
+// last is the byte before them. The upstream is let go when the body is closed,
+// right after.
 func (x *exchange) cutShort(last byte) []byte {
 	d := gate.Deny(http.StatusPaymentRequired, gate.ReasonUsedUp,
 		"the answer grew beyond the %d tokens that were set aside for it and was cut; ask for less at once, or raise the budget", x.spend.lease.Tokens)

@@ -4,9 +4,9 @@
 // A Meter watches the bytes of one answer go past and never changes, delays or
 // keeps them back. It reads four dialects, each as one JSON document and as a
 // stream: Anthropic Messages, OpenAI Chat Completions, OpenAI Responses, Gemini;
-// embeddings have documents only. Streams are server-sent events; Gemini also streams one
-// JSON array. Line ends may be LF, CR or CRLF and bytes may arrive split
-// anywhere, also inside a character.
+// embeddings have documents only. Streams are server-sent events; Gemini also
+// streams one JSON array. Line ends may be LF, CR or CRLF and bytes may arrive
+// split anywhere, also inside a character.
 //
 // Usage is known only when the answer said all of it: the document was whole,
 // or the stream reached the event that carries the final totals. Everything

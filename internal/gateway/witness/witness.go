@@ -234,7 +234,7 @@ func explain(status int) error {
 	case http.StatusForbidden, http.StatusUnauthorized:
 		return fmt.Errorf("%w: it does not trust the key of this log (%d): give its operator what `moeca audit checkpoint --vkey` prints", ErrRefused, status)
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		return fmt.Errorf("%w for now: it is busy (%d); it is asked again", ErrRefused, status)
+		return fmt.Errorf("%w at this time: it is busy (%d); it is asked again", ErrRefused, status)
 	}
 	if status/100 == 3 {
 		return fmt.Errorf("%w: it sends elsewhere (%d), which is not followed: name the address it sends to", ErrRefused, status)
