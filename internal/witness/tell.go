@@ -28,6 +28,7 @@ func (k *Keeper) tell(ctx context.Context, v View, now audit.Checkpoint) (State,
 		return k.tellRepo(ctx, v, now, when)
 	}
 	answer, err := k.o.Gateway.AskWitness(ctx, gatewayapi.WitnessAsk{URL: v.Setting.URL, Key: v.Setting.Key, Local: v.Setting.Local, Old: s.Size})
+	k.own(v.ID, gatewayapi.WitnessRows)
 	var refused *gatewayapi.StatusError
 	if errors.As(err, &refused) {
 		err = errors.New(refused.Body.Message)
@@ -36,11 +37,9 @@ func (k *Keeper) tell(ctx context.Context, v View, now audit.Checkpoint) (State,
 		}
 	}
 	if err != nil {
-		k.own(v.ID, gatewayapi.WitnessRows)
 		s.Own += gatewayapi.WitnessRows
 		return s, err
 	}
-	k.own(v.ID, gatewayapi.WitnessRows)
 	key, err := audit.ParseWitnessKey(v.Setting.Key)
 	if err != nil {
 		return s, err

@@ -157,7 +157,7 @@ type Finding struct {
 // at is how a time is said to a person.
 func at(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
-// checkpointOf reads what a state holds.
+// checkpoint reads what a state holds.
 func (s State) checkpoint() (audit.Checkpoint, bool) {
 	c, err := audit.ParseCheckpoint(s.Text)
 	return c, s.Text != "" && err == nil
