@@ -140,10 +140,16 @@ func TestACrashWhileALogIsSetAside(t *testing.T) {
 			t.Fatal(err)
 		}
 		d.Close()
-		_, err = audit.Open(k.Dir, audit.Options{})
+		log, err := audit.Open(k.Dir, audit.Options{})
 		var broken *audit.BrokenError
 		if errors.As(err, &broken) != (done < 2) {
 			t.Errorf("after %d steps: %v", done, err)
+		}
+		if err == nil {
+			err = log.Close()
+		}
+		if err != nil && broken == nil {
+			t.Error(err)
 		}
 		v := newAuditView(data)
 		if f := v.follows(); (f != nil) != (done == 2) {
