@@ -8,17 +8,17 @@ import (
 	"time"
 
 	"moeca/internal/audit"
+	"moeca/internal/gateway/gatewayapi"
 	"moeca/internal/run"
 )
 
 // What the gateway's rows say about a call that no budget had room for.
 const (
-	gateBudget     = "budget"
-	reasonSpent    = "exhausted"
-	reasonNoPrice  = "unknown-price"
-	attrShort      = "short" // of a refusal: the scope of the budget and "tokens" or "money"
-	shortOfMoney   = "money"
-	budgetProvider = "provider"
+	gateBudget    = "budget"
+	reasonSpent   = "exhausted"
+	reasonNoPrice = "unknown-price"
+	attrShort     = "short" // of a refusal: the scope of the budget and "tokens" or "money"
+	shortOfMoney  = "money"
 )
 
 // explainFailure says which budget ended a stage, by the last thing the log
@@ -54,16 +54,15 @@ func spentWords(t Task, row audit.Record) string {
 		flag = "usd"
 	}
 	switch scope {
-	case "task":
+	case gatewayapi.BudgetTask:
 		return fmt.Sprintf("the budget of the task does not suffice for another call: raise it in the task's details or with `moeca task budget %d --budget-%s N`, then run it again", t.Number, flag)
-	case "run":
+	case gatewayapi.BudgetRun:
 		return fmt.Sprintf("the budget of the run does not suffice for another call: raise it in the task's details or with `moeca task budget %d --run-budget-%s N`, then run it again", t.Number, flag)
-	case "day":
+	case gatewayapi.BudgetDay:
 		return fmt.Sprintf("the budget of the day does not suffice for another call: raise it in Settings or with `moeca budget set day --%s N`, or run it again tomorrow (UTC)", flag)
-	case budgetProvider:
+	case gatewayapi.BudgetProvider:
 		return fmt.Sprintf("the budget of %s for today does not suffice for another call: raise it in Settings or with `moeca budget set %s --%s N`, or run it again tomorrow (UTC)", row.Upstream, row.Upstream, flag)
-	}
-	if scope == "" {
+	case "":
 		return fmt.Sprintf("a budget does not suffice for another call: `moeca task budget %d` and `moeca budget list` show the limits; raise one, then run it again", t.Number)
 	}
 	return "the budget of the session does not suffice for another call: run it again, or split the task into smaller ones"
