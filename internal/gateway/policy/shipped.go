@@ -78,6 +78,10 @@ func never(kind string) []gatewayapi.ShippedNever {
 			gatewayapi.ShippedNever{What: "requests that name a repository by number only", Why: NeverUnnamed})
 	case upstream.KindFetch:
 		return []gatewayapi.ShippedNever{{What: "anything but GET", Why: neverFetch}}
+	case upstream.KindTrello:
+		return []gatewayapi.ShippedNever{{What: "a write under a key of its own", Why: NeverCredential}}
+	case upstream.KindCustom:
+		return []gatewayapi.ShippedNever{{What: "a POST that stands for another method", Why: neverReplaced}}
 	}
 	return []gatewayapi.ShippedNever{}
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -55,4 +56,33 @@ func TestShippedIsWhatParseSays(t *testing.T) {
 // dismissed: a review is one operation, of which some routes are for a person.
 func dismissed(op gatewayapi.ShippedOperation, route string) bool {
 	return op.Name == "github.review" && (strings.HasPrefix(route, "DELETE") || strings.HasSuffix(route, "dismissals"))
+}
+
+// What no rule opens is said to a person who looks for a rule, with the reason
+// that a refusal gives.
+func TestWhatIsNeverPermittedIsShown(t *testing.T) {
+	const push = "application/x-git-receive-pack-request"
+	for name, in := range map[string]Input{
+		"a merge":                jsonInput(upstream.KindGitHub, "PUT", "/repos/o/n/pulls/1/merge", "{}"),
+		"an approval":            jsonInput(upstream.KindGitHub, "POST", "/repos/o/n/pulls/1/reviews", `{"event":"APPROVE"}`),
+		"a hook":                 jsonInput(upstream.KindGitHub, "POST", "/repos/o/n/hooks", "{}"),
+		"a check":                jsonInput(upstream.KindGitHub, "POST", "/repos/o/n/check-runs", "{}"),
+		"a release":              jsonInput(upstream.KindGitHub, "POST", "/repos/o/n/releases", "{}"),
+		"a repository by number": jsonInput(upstream.KindGitHub, "GET", "/repositories/1", ""),
+		"a forced update":        jsonInput(upstream.KindGitHub, "PATCH", "/repos/o/n/git/refs/heads/moeca/x", `{"sha":"x","force":true}`),
+		"a push that deletes":    gitInput("POST", "/o/n.git/git-receive-pack", push, pkt(oidA+" "+zero+" refs/heads/moeca/x"+caps)),
+		"a fetch that posts":     jsonInput(upstream.KindFetch, "POST", "/x", "{}"),
+		"a token in the body":    jsonInput(upstream.KindTrello, "POST", "/1/cards", `{"token":"x"}`),
+		"a method in the body":   jsonInput(upstream.KindCustom, "POST", "/x", `{"_method":"DELETE"}`),
+	} {
+		ops, err := Parse(in)
+		if err != nil || len(ops) != 1 || ops[0].Never == "" {
+			t.Errorf("%s: %+v, %v", name, ops, err)
+			continue
+		}
+		shown := func(n gatewayapi.ShippedNever) bool { return n.Why == ops[0].Never && n.What != "" }
+		if !slices.ContainsFunc(ShippedBy(in.Kind).Never, shown) {
+			t.Errorf("%s is refused because %q, and %s shows no such thing", name, ops[0].Never, in.Kind)
+		}
+	}
 }
