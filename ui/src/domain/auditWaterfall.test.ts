@@ -63,9 +63,11 @@ describe('marks on the axis', () => {
     [100, 4, [20, 40, 60, 80]],
     [1000, 5, [200, 400, 600, 800]],
     [2, 4, [1]],
+    [1100, 1.7, [1000]],
+    [1000, 0.5, []],
     [0.5, 4, []],
     [0, 4, []],
-  ])('%d ms, at most %d', (ms, most, want) => expect(ticks(ms, most)).toEqual(want))
+  ])('%d ms, room for %d', (ms, room, want) => expect(ticks(ms, room)).toEqual(want))
   it('read differently, and stand equally far apart, however long the axis is', () => {
     const next = random(5)
     for (let round = 0; round < 2000; round++) {

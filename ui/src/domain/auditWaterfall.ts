@@ -68,16 +68,16 @@ function clamp(value: number): number {
 }
 
 /**
- * Round marks on an axis that is `ms` wide, at most `most` of them, each as far
- * from the one before. They are whole milliseconds, as people read them.
+ * Round marks on an axis that is `ms` wide, about as many as there is room for,
+ * each as far from the one before. They are whole milliseconds, as people read them.
  */
-export function ticks(ms: number, most: number): number[] {
-  if (ms <= 0 || most < 1) return []
-  const raw = ms / most
+export function ticks(ms: number, room: number): number[] {
+  if (ms <= 0 || room < 1) return []
+  const raw = ms / room
   const power = 10 ** Math.floor(Math.log10(raw))
   const round = [1, 2, 5, 10].map((times) => times * power).find((one) => one >= raw * 0.8) ?? raw
   const step = Math.max(1, round)
   const out: number[] = []
-  for (let at = step; at < ms * 0.86; at += step) out.push(at)
+  for (let at = step; at < ms; at += step) out.push(at)
   return out
 }

@@ -2,15 +2,15 @@ import { defaultRangeExtractor, useVirtualizer } from '@tanstack/react-virtual'
 import { useEffect, useId, useMemo, useRef } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useCalls } from '@/api/auditTrace'
-import { cn } from '@/components/cn'
 import { Measured } from '@/components/Mark'
 import { Empty, ErrorNote, SkeletonLines } from '@/components/State'
 import type { Call, StageRef } from '@/domain/auditCall'
 import type { AuditFilter } from '@/domain/auditFilter'
 import { counted, duration } from '@/domain/auditMetrics'
-import { type Lane, ticks, waterfall } from '@/domain/auditWaterfall'
+import { type Lane, waterfall } from '@/domain/auditWaterfall'
 import { count } from '@/domain/time'
-import { CallLane, GapLane, lane } from './CallLane'
+import { Axis } from './Axis'
+import { CallLane, GapLane } from './CallLane'
 
 type Props = {
   of: StageRef | { task: string }
@@ -58,31 +58,6 @@ export function Waterfall({ of, name, filter, selected, onSelect }: Props) {
         }}
       />
     </>
-  )
-}
-
-/** Time from the first call on, without the gaps. */
-function Axis({ ms }: { ms: number }) {
-  const { i18n } = useTranslation()
-  const marks = ticks(ms, 4)
-  const [step = 0] = marks
-  return (
-    <div aria-hidden className={cn(lane, 'border-b border-line text-xs text-t3')}>
-      <span />
-      <span className="flex h-5 overflow-hidden">
-        {marks.map((at) => (
-          <span
-            key={at}
-            // A label has the room before its mark to itself: no two can overlap.
-            className="shrink-0 truncate border-r border-line pr-1 text-right"
-            style={{ width: `${(step / ms) * 100}%` }}
-          >
-            {duration(at * 1000, i18n.language)}
-          </span>
-        ))}
-      </span>
-      <span />
-    </div>
   )
 }
 
