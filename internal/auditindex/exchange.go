@@ -20,7 +20,7 @@ const (
 // first. Beyond its bounds the oldest calls, or their contents, are left out,
 // and note says so: a later request repeats what an earlier one said.
 func (x *Index) Exchanges(ctx context.Context, f Filter) (list []a2a.Exchange, note string, err error) {
-	page, err := x.Calls(ctx, Query{Filter: f, Limit: exchangeCalls})
+	page, err := x.Calls(ctx, Query{Filter: f, Limit: exchangeCalls, Uncounted: true})
 	if err != nil {
 		return nil, "", err
 	}

@@ -239,6 +239,10 @@ func TestPagesHoldWhileRowsAreAppended(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("pages hold %v, want %v", got, want)
 	}
+	page, err := r.x.Rows(t.Context(), Query{Filter: Filter{Task: "1"}, Limit: 1, Uncounted: true})
+	if r.check(err); page.Count != -1 || len(page.Items) != 1 || page.Next == "" {
+		t.Errorf("a page that is not counted is %+v", page)
+	}
 }
 
 // TestSearchesFindTextsOfAnyScript looks for pieces of one text.

@@ -20,6 +20,8 @@ type Query struct {
 	Cursor Cursor
 	Limit  int
 	Oldest bool // oldest first
+	// Uncounted saves Calls and Rows counting what fits, where only the page is wanted.
+	Uncounted bool
 }
 
 // Page is a page of an answer. Next is empty at the end; a page may be shorter
@@ -30,7 +32,7 @@ type Page[T any] struct {
 	Items []T
 	Next  Cursor
 	Last  int64 // row after which the next page goes on
-	Count int64 // of the first page, else -1
+	Count int64 // of the first page, where it is wanted, else -1
 }
 
 // Row is a row as the index knows it; what it says is read from the log.
@@ -96,7 +98,7 @@ func list[T any](ctx context.Context, x *Index, q Query, l listing[T]) (p Page[T
 	}
 	p.Count = -1
 	err = x.read(ctx, func(tx *sql.Tx) error {
-		if q.Cursor == "" && !q.short() {
+		if q.Cursor == "" && !q.short() && !q.Uncounted {
 			if err := count(ctx, tx, l.table, l.cond, &p.Count); err != nil {
 				return err
 			}

@@ -268,7 +268,7 @@ func indexError(err error) error {
 // lastUse is the time of a provider's newest call that went out after a time; nil
 // where there is none, or the index cannot tell.
 func (v *AuditView) lastUse(ctx context.Context, provider string, since time.Time) *time.Time {
-	q := auditindex.Query{Filter: auditindex.Filter{Kind: audit.KindIntent.String(), Upstream: provider, From: since}, Limit: 1}
+	q := auditindex.Query{Filter: auditindex.Filter{Kind: audit.KindIntent.String(), Upstream: provider, From: since}, Limit: 1, Uncounted: true}
 	page, err := ask(ctx, v, q, (*auditindex.Index).Rows)
 	if err != nil || len(page.Items) == 0 {
 		return nil
