@@ -14,7 +14,7 @@ UI_SRC  := $(shell find ui/src ui/public ui/index.html ui/package.json ui/vite.c
 
 export GOTOOLCHAIN = local
 
-.PHONY: build run test bench dev ui bin lint unit promise soak ui-test e2e race gen clean setup
+.PHONY: build run test bench dev ui bin lint unit promise soak ui-test e2e gen clean setup
 
 build: ui bin
 
