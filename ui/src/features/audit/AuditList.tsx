@@ -1,5 +1,5 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { useEffect, useMemo, useRef, useState } from 'react'
+import { useMemo, useRef, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useAuditRows } from '@/api/auditRows'
 import { Measured } from '@/components/Mark'
@@ -10,6 +10,7 @@ import { counted } from '@/domain/auditMetrics'
 import { count } from '@/domain/time'
 import { AuditLine } from './AuditLine'
 import { NewRows, useTail } from './Tail'
+import { stepKeys, useEnd, useReveal } from './useRows'
 
 type Props = {
   filter: AuditFilter
@@ -95,10 +96,9 @@ function Rows({ rows, selected, onSelect, onScrolled, onEnd }: RowsProps) {
     overscan: 12,
   })
   const items = list.getVirtualItems()
-  const last = items.at(-1)?.index ?? 0
-  useEffect(() => {
-    if (last >= rows.length - 20) onEnd()
-  }, [last, rows.length, onEnd])
+  useEnd(items.at(-1)?.index ?? 0, rows.length, onEnd)
+  const far = rows.findIndex((row) => row.seq === selected)
+  useReveal(far, selected, (index) => list.scrollToIndex(index))
   const move = (by: number) => {
     const next = Math.min(Math.max(far + by, 0), rows.length - 1)
     const row = rows[next]
@@ -106,13 +106,6 @@ function Rows({ rows, selected, onSelect, onScrolled, onEnd }: RowsProps) {
     onSelect(row.seq)
     list.scrollToIndex(next)
   }
-  const far = rows.findIndex((row) => row.seq === selected)
-  const shown = useRef(0)
-  useEffect(() => {
-    if (far < 0 || shown.current === selected) return
-    shown.current = selected
-    list.scrollToIndex(far, { align: 'auto' })
-  }, [far, selected, list])
   return (
     <div
       ref={ref}
@@ -121,13 +114,7 @@ function Rows({ rows, selected, onSelect, onScrolled, onEnd }: RowsProps) {
       aria-activedescendant={selected > 0 ? `row-${selected}` : undefined}
       tabIndex={0}
       onScroll={(event) => onScrolled(event.currentTarget.scrollTop > rowSize)}
-      onKeyDown={(event) => {
-        if (event.ctrlKey || event.metaKey || event.altKey) return
-        if (event.key === 'ArrowDown' || event.key === 'j') move(1)
-        else if (event.key === 'ArrowUp' || event.key === 'k') move(-1)
-        else return
-        event.preventDefault()
-      }}
+      onKeyDown={stepKeys(move)}
       className="@container min-h-0 flex-1 overflow-y-auto"
     >
       <div className="relative" style={{ height: list.getTotalSize() }}>

@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next'
 import { type TreeRow, treeKey } from '@/domain/auditTree'
 import { isTyping } from '@/domain/keyboard'
 import { TreeLine } from './TreeLine'
+import { useReveal } from './useRows'
 import type { Tree } from './useTree'
 
 const rowSize = 28
@@ -30,7 +31,8 @@ export function TraceTree({ tree, onChoose, onScrolled }: Props) {
     // A screen reader follows the active row: it must exist.
     rangeExtractor: (range) => [...new Set([at, ...defaultRangeExtractor(range)])],
   })
-  useReveal(rows, selected, (index) => {
+  const there = rows.findIndex((row) => row.key === selected)
+  useReveal(there, selected, (index) => {
     setCursor(selected)
     list.scrollToIndex(index, { align: 'center' })
   })
@@ -114,17 +116,6 @@ function useKeysFromAnywhere(ref: RefObject<HTMLDivElement | null>): void {
     window.addEventListener('keydown', onKey)
     return () => window.removeEventListener('keydown', onKey)
   }, [ref])
-}
-
-/** Shows a selection that came from elsewhere, once its row is there. */
-function useReveal(rows: TreeRow[], selected: string, reveal: (index: number) => void): void {
-  const shown = useRef('')
-  const index = rows.findIndex((row) => row.key === selected)
-  useEffect(() => {
-    if (index < 0 || shown.current === selected) return
-    shown.current = selected
-    reveal(index)
-  })
 }
 
 /** A row that says there is more brings it when it comes into sight, once. */

@@ -1,5 +1,5 @@
 import { defaultRangeExtractor, useVirtualizer } from '@tanstack/react-virtual'
-import { useEffect, useId, useMemo, useRef } from 'react'
+import { useId, useMemo, useRef } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useCalls } from '@/api/auditTrace'
 import { Measured } from '@/components/Mark'
@@ -11,6 +11,7 @@ import { type Lane, waterfall } from '@/domain/auditWaterfall'
 import { count } from '@/domain/time'
 import { Axis } from './Axis'
 import { CallLane, GapLane } from './CallLane'
+import { stepKeys, useEnd, useReveal } from './useRows'
 
 type Props = {
   of: StageRef | { task: string }
@@ -86,17 +87,9 @@ function Lanes({ name, lanes, selected, onSelect, onEnd }: LanesProps) {
       ...new Set([...(at < 0 ? [] : [at]), ...defaultRangeExtractor(range)]),
     ],
   })
-  const shown = useRef(0)
-  useEffect(() => {
-    if (at < 0 || shown.current === selected) return
-    shown.current = selected
-    list.scrollToIndex(at)
-  }, [at, selected, list])
+  useReveal(at, selected, (index) => list.scrollToIndex(index))
   const items = list.getVirtualItems()
-  const last = items.at(-1)?.index ?? 0
-  useEffect(() => {
-    if (last >= lanes.length - 20) onEnd()
-  }, [last, lanes.length, onEnd])
+  useEnd(items.at(-1)?.index ?? 0, lanes.length, onEnd)
   const move = (by: number) => {
     let next = at < 0 ? (by > 0 ? -1 : 0) : at
     do next += by
@@ -111,13 +104,7 @@ function Lanes({ name, lanes, selected, onSelect, onEnd }: LanesProps) {
       aria-label={t('trace.waterfallOf', { name })}
       aria-activedescendant={at < 0 ? undefined : `${id}${at}`}
       tabIndex={0}
-      onKeyDown={(event) => {
-        if (event.ctrlKey || event.metaKey || event.altKey) return
-        if (event.key === 'ArrowDown' || event.key === 'j') move(1)
-        else if (event.key === 'ArrowUp' || event.key === 'k') move(-1)
-        else return
-        event.preventDefault()
-      }}
+      onKeyDown={stepKeys(move)}
       className="min-h-0 flex-1 focus-visible:-outline-offset-2 overflow-x-hidden overflow-y-auto"
     >
       <div role="presentation" className="relative" style={{ height: list.getTotalSize() }}>
